@@ -1,2 +1,30 @@
 //! Arguments in, exit status out.
-fn main() {}
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use mcp_uplift::args::{self, Request, UsageError};
+use mcp_uplift::bridge::Level;
+use mcp_uplift::shell::{self, Console, Verbosity};
+
+fn main() -> ExitCode {
+    match args::from_process() {
+        Ok(Request::Help) => print(&args::help()),
+        Ok(Request::Version) => print(concat!("mcp-uplift ", env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Request::Run(options)) => {
+            shell::run(options.settings, options.launch, options.verbosity)
+        }
+        Err(UsageError(text)) => {
+            Console::new(Verbosity::Normal).say(Level::Error, &text);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Help and version are the output; a reader that has seen enough of it (`| head`) is no failure.
+fn print(text: &str) -> ExitCode {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        _ => ExitCode::SUCCESS,
+    }
+}

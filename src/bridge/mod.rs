@@ -1,10 +1,37 @@
 //! The protocol core: events in, effects out. No thread, clock, file or process inside.
+//!
+//! ```text
+//!            from_client        ┌── front ── chain ── lane ──┐       from_server
+//!   Event ──▶ session    ──▶    │  ambient   memory          │  ◀──  on_wake
+//!            └──────────────────┴── upstream ────────────────┴──▶ Effect
+//! ```
+//! `front`, `lane`, `chain`, `ambient`, `memory` and `upstream` are nouns: they own state and know
+//! nothing of each other. The other files are directions: each is an `impl Bridge` that takes one
+//! kind of event and connects the nouns. Whatever two directions share is in `conduct`.
 #![forbid(unsafe_code)]
 
+mod ambient;
+mod chain;
+mod conduct;
 mod event;
+mod from_client;
+mod from_server;
+mod front;
+mod lane;
+mod memory;
+mod on_wake;
+mod questions;
+mod session;
 mod settings;
+mod upstream;
 
+use ambient::Ambient;
+use chain::Chains;
+use front::Front;
+use lane::Lane;
+use memory::Memory;
 use std::collections::VecDeque;
+use upstream::Upstream;
 
 pub use event::{Effect, Event, Exit, Frame, Generation, Level, Line, Time};
 pub use settings::{Limits, ServerEra, Settings};
@@ -12,20 +39,82 @@ pub use settings::{Limits, ServerEra, Settings};
 /// Fills its argument with random bytes; the only source of randomness of the core.
 pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 
+/// Parked chains at once; one more abandons the oldest (E14).
+const MOST_PARKED: usize = 32;
+
+/// Rounds of questions in one chain (E27).
+const MOST_ROUNDS: u32 = 50;
+
 /// The bridge between one client and one wrapped server.
 pub struct Bridge {
+    settings: Settings,
+    entropy: Entropy,
+    now: Time,
     effects: VecDeque<Effect>,
+    front: Front,
+    lane: Lane,
+    chains: Chains,
+    ambient: Ambient,
+    memory: Memory,
+    upstream: Upstream,
+    /// Names this process of the server in every ticket (E24).
+    epoch: String,
+    /// The status was decided; nothing is taken in any more.
+    has_ended: bool,
 }
 
 impl Bridge {
     /// A bridge at time 0. Its first effect starts the server (H13).
     #[must_use]
-    pub fn new(_settings: Settings, _entropy: Entropy) -> Self {
-        Bridge { effects: VecDeque::from([Effect::StartServer(Generation(1))]) }
+    pub fn new(settings: Settings, entropy: Entropy) -> Self {
+        let upstream = Upstream::new();
+        let start = Effect::StartServer(upstream.generation);
+        let mut bridge = Bridge {
+            settings,
+            entropy,
+            now: Time(0),
+            effects: VecDeque::from([start]),
+            front: Front::default(),
+            lane: Lane::default(),
+            chains: Chains::default(),
+            ambient: Ambient::default(),
+            memory: Memory::default(),
+            upstream,
+            epoch: String::new(),
+            has_ended: false,
+        };
+        bridge.epoch = bridge.random_hex::<8>();
+        bridge
     }
 
     /// Takes one event. Drain [`Bridge::next_effect`] before the next one.
-    pub fn handle(&mut self, _event: Event, _now: Time) {}
+    pub fn handle(&mut self, event: Event, now: Time) {
+        debug_assert!(
+            self.effects.is_empty() || now == Time(0),
+            "effects must be drained first"
+        );
+        if self.has_ended {
+            return;
+        }
+        self.now = now;
+        match event {
+            Event::ClientLine(line) => self.client_line(line),
+            Event::ClientOverlong => self.client_overlong(),
+            Event::ClientClosed => self.front.closed = true,
+            Event::ClientGone => self.exit(self.status()),
+            // Nothing that could be dropped or merged goes down yet.
+            Event::ClientSlow(_) | Event::Wake => {}
+            Event::ServerStarted(generation) => self.server_started(generation),
+            Event::ServerUnstartable(generation, why) => self.server_unstartable(generation, &why),
+            Event::ServerLine(generation, line) => self.server_line(generation, line),
+            Event::ServerOverlong(generation) => self.server_overlong(generation),
+            Event::ServerClosed(generation) => self.server_closed(generation),
+            Event::ServerExited(generation, exit) => self.server_exited(generation, exit),
+            Event::Stop(signal) => self.exit(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        }
+        self.on_wake();
+        self.finish_draining();
+    }
 
     /// The next consequence, in order; `None` when all are drained.
     pub fn next_effect(&mut self) -> Option<Effect> {
@@ -35,6 +124,29 @@ impl Bridge {
     /// When the bridge next wants [`Event::Wake`]; `None`: not before another event.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        None
+        if self.has_ended {
+            None
+        } else {
+            self.next_deadline()
+        }
+    }
+
+    fn say(&mut self, level: Level, text: impl Into<String>) {
+        self.effects.push_back(Effect::Say(level, text.into()));
+    }
+
+    fn tell_client(&mut self, line: Vec<u8>) {
+        self.effects.push_back(Effect::ToClient(Frame(line)));
+    }
+
+    fn tell_server(&mut self, line: Vec<u8>) {
+        self.effects.push_back(Effect::ToServer(Frame(line)));
+    }
+
+    /// `BYTES` random bytes as text.
+    fn random_hex<const BYTES: usize>(&mut self) -> String {
+        let mut bytes = [0; BYTES];
+        (self.entropy)(&mut bytes);
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

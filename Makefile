@@ -1,0 +1,61 @@
+# mcp-uplift: build, test, install. `make help` lists the targets.
+
+SHELL       := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+CARGO  ?= cargo
+PREFIX ?= /usr/local
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+BIN    := $(TARGET)/release/mcp-uplift
+LOG    := $(TARGET)/test.log
+
+.PHONY: release dynamic check test demo install uninstall vendor size clean help
+
+release:   ## one static binary: target/release/mcp-uplift
+	RUSTFLAGS="$(RUSTFLAGS) -C target-feature=+crt-static" $(CARGO) build --release --locked --bins
+
+dynamic:   ## the same binary, linked to the system's C library
+	$(CARGO) build --release --locked --bins
+
+check:     ## the quick look: formatting, lints, unit tests
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) test --locked --lib --bins
+
+test:      ## everything that needs no network, with the counts at the end
+	$(CARGO) fmt --check
+	$(CARGO) clippy --locked --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --lib --document-private-items
+	@$(CARGO) test --locked --no-fail-fast 2>&1 | tee $(LOG) && status=0 || status=$$?; \
+	sed -nE 's/.* ([0-9]+) passed[,;] ([0-9]+) failed.*/\1 \2/p' $(LOG) | \
+	awk '{ok += $$1; bad += $$2} END {printf "make test: %d passed, %d failed\n", ok, bad}'; \
+	exit $$status
+
+demo: release ## a checked conversation with a legacy server through the bridge
+	$(CARGO) build --locked --examples
+	$(TARGET)/debug/examples/demo $(BIN) $(TARGET)/debug/examples/legacy-server
+
+install:   ## copy the built binary to $(DESTDIR)$(PREFIX)/bin (run make first)
+	@test -x $(BIN) || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 $(BIN) "$(DESTDIR)$(PREFIX)/bin/mcp-uplift"
+
+uninstall: ## remove the installed binary
+	rm -f "$(DESTDIR)$(PREFIX)/bin/mcp-uplift"
+
+vendor:    ## copy the crates to vendor/, so that builds need no network
+	mkdir -p .cargo
+	$(CARGO) vendor --locked vendor > .cargo/config.toml
+	@echo "Builds use vendor/ now. Undo: rm -r vendor .cargo/config.toml"
+
+size:      ## facts about the built binary
+	@test -x $(BIN) || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
+	@echo "$$(wc -c < $(BIN)) bytes"
+	@if command -v file >/dev/null; then file -b $(BIN); fi
+	@if command -v ldd >/dev/null; then ldd $(BIN) 2>&1 || true; fi
+
+clean:     ## remove what was built
+	$(CARGO) clean
+
+help:      ## this list
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)$$/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18

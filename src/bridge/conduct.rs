@@ -1,0 +1,273 @@
+//! What several directions share: answering, forwarding, finishing, giving up, ending.
+
+use super::Bridge;
+use super::chain::{Chain, ChainId, State};
+use super::event::{Effect, Level};
+use super::from_client::cursor;
+use super::front::Leg;
+use super::lane::Next;
+use super::upstream::{Purpose, ServerId};
+use crate::message::object::{Body, Object};
+use crate::message::params;
+use crate::message::refusal::{Refusal, write_upstream_error};
+use crate::message::results::{self, Stamp};
+use crate::message::vocabulary::Method;
+use crate::message::wire::{self, Id};
+
+impl Bridge {
+    /// Spends a leg: its one answer. `outcome` is `"result":...` or `"error":...`.
+    #[expect(clippy::needless_pass_by_value, reason = "answering spends the leg")]
+    pub(super) fn answer(&mut self, leg: Leg, outcome: &str) {
+        self.front.leave(&leg.id);
+        self.tell_client(wire::response(Some(leg.id.text()), outcome));
+    }
+
+    pub(super) fn refuse(&mut self, leg: Leg, refusal: &Refusal) {
+        self.answer(leg, &refusal.outcome());
+    }
+
+    /// Answers a line that never became a leg.
+    pub(super) fn refuse_line(&mut self, id: Option<&Id>, refusal: &Refusal) {
+        self.tell_client(wire::response(id.map(Id::text), &refusal.outcome()));
+    }
+
+    /// Lets go up whatever may go up now (D6).
+    pub(super) fn pump(&mut self) {
+        loop {
+            let is_ready = self.upstream.is_ready();
+            let requests = is_ready && self.ambient.digesting <= self.now;
+            let parallel = if is_ready {
+                self.settings.limits.parallel
+            } else {
+                0
+            };
+            match self.lane.next(parallel, requests, self.now) {
+                None => return,
+                Some(Next::Answers(chain)) => self.send_answers(chain),
+                Some(Next::Request(chain)) => {
+                    // Folders may have been asked for since the request came in (E20).
+                    if self.ask_roots_first(chain) {
+                        self.lane.release(chain);
+                    } else {
+                        self.forward(chain);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Sends a chain's request up.
+    fn forward(&mut self, id: ChainId) {
+        let call = self.upstream.expect(Purpose::Call(id));
+        let sent = self.chains.next_sent();
+        let limits = &self.settings.limits;
+        let idle = self.now.after(limits.request_timeout_ms);
+        let latest = self.now.after(limits.request_max_ms);
+        let Some(mut chain) = self.chains.all.remove(&id) else {
+            return;
+        };
+        let token = match &chain.state {
+            State::Waiting { leg, .. } => leg.progress_token.is_some().then_some(call.0),
+            State::Running { .. } | State::Parked { .. } | State::Returning { .. } => None,
+        };
+        let request = &chain.request;
+        let mut up = String::with_capacity(request.size());
+        params::write_upward(&mut up, &request.params(), &request.meta(), token);
+        let line = wire::request(call.0, &request.name, &up);
+        chain.call = Some(call);
+        chain.sent = sent;
+        let is_mrtr = request.method.is_mrtr();
+        if let State::Waiting { leg, .. } = chain.state {
+            chain.state = State::Running {
+                leg,
+                idle,
+                latest,
+                window: None,
+            };
+            self.chains.all.insert(id, chain);
+            self.tell_server(line);
+            if !is_mrtr {
+                self.watch_roots(id);
+            }
+        }
+    }
+
+    /// The server's answer to a chain's call.
+    pub(super) fn finish(&mut self, id: ChainId, outcome: Result<Body<'_>, Body<'_>>) {
+        let Some(mut chain) = self.chains.all.remove(&id) else {
+            return;
+        };
+        chain.call = None;
+        self.lane.release(id);
+        let questions = std::mem::take(&mut chain.questions);
+        let outcome = self.outcome(&chain, outcome);
+        match chain.state {
+            State::Parked {
+                outcome: ref mut kept,
+                ..
+            } => {
+                *kept = Some(outcome);
+                self.chains.all.insert(id, chain);
+            }
+            State::Waiting { leg, .. }
+            | State::Running { leg, .. }
+            | State::Returning { leg, .. } => {
+                self.lane.forget(id);
+                self.answer(leg, &outcome);
+            }
+        }
+        self.rehome(questions);
+        self.pump();
+    }
+
+    /// What the outcome of a call looks like to the client.
+    fn outcome(&mut self, chain: &Chain, outcome: Result<Body<'_>, Body<'_>>) -> String {
+        let failed = match &outcome {
+            Ok(Body::Object(result)) => results::is_tool_error(result),
+            Ok(_) | Err(_) => true,
+        };
+        if failed && !chain.missing.is_empty() {
+            return Refusal::MissingCapability(chain.missing).outcome(); // E9
+        }
+        match outcome {
+            Ok(Body::Object(result)) => self.complete(chain, &result),
+            Ok(Body::Absent | Body::Null | Body::Other) => Refusal::InvalidResult.outcome(),
+            Err(error) => {
+                let mut out = String::new();
+                write_upstream_error(&mut out, chain.request.method, &error);
+                out
+            }
+        }
+    }
+
+    fn complete(&mut self, chain: &Chain, result: &Object<'_>) -> String {
+        let method = chain.request.method;
+        let identity = self.upstream.profile.as_ref().map_or("{}", |p| &p.identity);
+        let stamp = Stamp {
+            server_info: identity,
+            cache_ttl_ms: self.settings.limits.cache_ttl_ms,
+        };
+        let mut out = String::with_capacity(512);
+        let mut found = Vec::new();
+        results::write_complete(&mut out, method, result, stamp, &mut found);
+        for finding in found {
+            self.say(Level::Warning, finding);
+        }
+        if method.is_list() {
+            self.memory
+                .remember(method, cursor(&chain.request.params()), &out);
+        }
+        out
+    }
+
+    /// Ends a running chain with an error of ours. The server is not told; see [`Self::abandon`].
+    pub(super) fn fail(&mut self, id: ChainId, refusal: &Refusal) {
+        let Some(mut chain) = self.chains.all.remove(&id) else {
+            return;
+        };
+        self.lane.forget(id);
+        let questions = std::mem::take(&mut chain.questions);
+        if let Some(leg) = chain.into_leg() {
+            self.refuse(leg, refusal);
+        }
+        self.rehome(questions);
+    }
+
+    /// Tells the server that a chain's call is not wanted any more (F8); its late answer, if one
+    /// comes, meets nothing (A17).
+    pub(super) fn cancel_call(&mut self, id: ChainId, reason: &str) {
+        let Some(call) = self
+            .chains
+            .all
+            .get_mut(&id)
+            .and_then(|chain| chain.call.take())
+        else {
+            return;
+        };
+        self.upstream.take(call);
+        let params = format!("{{\"requestId\":{},\"reason\":\"{reason}\"}}", call.0);
+        self.tell_server(wire::notification("notifications/cancelled", &params));
+    }
+
+    /// Gives a chain up: cancels its call, refuses its questions, forgets it (F8, F9, E23). Its
+    /// leg, if it has one, is not answered: its client cancelled it.
+    pub(super) fn abandon(&mut self, id: ChainId) {
+        self.cancel_call(id, "the client does not wait for it any more");
+        let Some(mut chain) = self.chains.all.remove(&id) else {
+            return;
+        };
+        self.lane.forget(id);
+        let questions = std::mem::take(&mut chain.questions);
+        drop(chain);
+        self.rehome(questions);
+        self.pump();
+    }
+
+    /// The call with this id of ours cannot be answered any more: its answer was unreadable.
+    pub(super) fn fail_call(&mut self, call: ServerId, why: &str) {
+        if let Some(Purpose::Call(chain)) = self.upstream.take(call) {
+            if let Some(chain) = self.chains.all.get_mut(&chain) {
+                chain.call = None;
+            }
+            self.settle_or_keep(chain, &Refusal::InvalidMessage(why.into()));
+            self.pump();
+        }
+    }
+
+    /// Ends a chain with an error, or keeps the error for the client that comes back (E18).
+    pub(super) fn settle_or_keep(&mut self, id: ChainId, refusal: &Refusal) {
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
+        if let State::Parked { outcome, .. } = &mut chain.state {
+            *outcome = Some(refusal.outcome());
+            self.lane.release(id);
+            let questions = std::mem::take(&mut chain.questions);
+            self.rehome(questions);
+        } else {
+            self.fail(id, refusal);
+        }
+    }
+
+    /// Once no more requests can come and none is unanswered, the program is done (H11).
+    pub(super) fn finish_draining(&mut self) {
+        if !self.front.closed || self.has_ended || self.front.in_flight() > 0 {
+            return;
+        }
+        let parked: Vec<_> = self.chains.parked().map(|(id, _)| id).collect();
+        for chain in parked {
+            self.abandon(chain);
+        }
+        self.refuse_roots();
+        self.exit(self.status());
+    }
+
+    /// The exit status of an orderly end (H13).
+    pub(super) fn status(&self) -> u8 {
+        let upstream = &self.upstream;
+        if upstream.is_unstartable {
+            2
+        } else if upstream.was_asked && !upstream.was_ready {
+            1
+        } else {
+            0
+        }
+    }
+
+    pub(super) fn exit(&mut self, status: u8) {
+        self.has_ended = true;
+        self.effects.push_back(Effect::Exit(status));
+    }
+
+    /// Is this method's list one that a change notification of that name invalidates (D6)?
+    pub(super) fn lists_changed_by(notification: &str) -> &'static [Method] {
+        match notification {
+            "notifications/tools/list_changed" => &[Method::ToolsList],
+            "notifications/prompts/list_changed" => &[Method::PromptsList],
+            "notifications/resources/list_changed" => {
+                &[Method::ResourcesList, Method::TemplatesList]
+            }
+            _ => &[],
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What a line from the client causes, in the order of table B.
+
+use super::event::{Level, Line};
+use super::front::{Held, Leg, Request, Seat};
+use super::{Bridge, chain::Chain};
+use crate::message::envelope::Envelope;
+use crate::message::object::{self, Body, Object, Spans};
+use crate::message::params;
+use crate::message::refusal::Refusal;
+use crate::message::vocabulary::Method;
+use crate::message::wire::{self, FromClient, Id};
+
+impl Bridge {
+    pub(super) fn client_line(&mut self, line: Line) {
+        let ended = line.ended;
+        let Ok(text) = String::from_utf8(line.bytes) else {
+            return self.refuse_line(None, &Refusal::ParseError);
+        };
+        match wire::from_client(&text) {
+            // What stood before the end of input without a line feed may be half a line (A3).
+            FromClient::NotJson if !ended => {}
+            FromClient::NotJson => self.refuse_line(None, &Refusal::ParseError),
+            FromClient::Invalid(id) => self.refuse_line(id.as_ref(), &Refusal::InvalidRequest),
+            FromClient::Response => {
+                self.say(
+                    Level::Info,
+                    "the client sent a response, which 2026-07-28 has no use for; ignored",
+                );
+            }
+            FromClient::Notification(method, params) => {
+                if method == "notifications/cancelled" {
+                    let id = params
+                        .object()
+                        .and_then(|p| p.get("requestId").and_then(Id::read));
+                    if let Some(id) = id {
+                        self.client_cancelled(&id);
+                    }
+                }
+            }
+            FromClient::Request(id, method, params) => {
+                let judged = self.judge(&id, &method, &params);
+                let method_name: Box<str> = method.as_ref().into();
+                let spans = match params.object() {
+                    Some(params) => {
+                        let meta = params.object("_meta").unwrap_or_default();
+                        (Spans::of(&params, &text), Spans::of(&meta, &text))
+                    }
+                    None => (Spans::default(), Spans::default()),
+                };
+                match judged {
+                    Err(refusal) => self.refuse_line(Some(&id), &refusal),
+                    Ok(envelope) => {
+                        let method = Method::named(&method_name);
+                        let request = Request::new(method, &method_name, spans.0, spans.1, text);
+                        self.accept(id, envelope, request);
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn client_overlong(&mut self) {
+        self.refuse_line(None, &Refusal::LineTooLong);
+    }
+
+    /// Steps 2 to 5 of table B, and those methods that no server is asked about.
+    fn judge(&self, id: &Id, method: &str, params: &Body<'_>) -> Result<Envelope, Refusal> {
+        if self.front.is_in_flight(id) {
+            return Err(Refusal::IdInUse);
+        }
+        let envelope = Envelope::read(params);
+        if method == "initialize" && envelope.is_err() {
+            return Err(Refusal::UnsupportedVersion {
+                requested: requested_version(params),
+            });
+        }
+        let envelope = envelope?;
+        match Method::named(method) {
+            Method::Removed | Method::Listen => Err(Refusal::MethodNotFound),
+            Method::Discover
+            | Method::ToolsCall
+            | Method::PromptsGet
+            | Method::ResourcesRead
+            | Method::ToolsList
+            | Method::PromptsList
+            | Method::ResourcesList
+            | Method::TemplatesList
+            | Method::Complete
+            | Method::Vendor => Ok(envelope),
+        }
+    }
+
+    /// A request whose envelope is good: it is owed an answer from here on.
+    fn accept(&mut self, id: Id, envelope: Envelope, request: Request) {
+        let leg = Leg {
+            id,
+            capabilities: envelope.capabilities,
+            progress_token: envelope.progress_token,
+            log_level: envelope.log_level.unwrap_or_default(),
+        };
+        let level_is_legal = envelope.log_level.is_ok();
+        let held = Held {
+            leg,
+            level_is_legal,
+            request,
+        };
+        if self.upstream.is_ready() {
+            return self.admit(held);
+        }
+        if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
+            // No chain outlives its process, so this one is refused by what its state says.
+            return self.admit_retry(held);
+        }
+        if let Some(why) = self.upstream_verdict() {
+            return self.refuse_line(Some(&held.leg.id), &Refusal::UpstreamUnavailable(why));
+        }
+        if let Err(refusal) = self.check_room(&held) {
+            return self.refuse_line(Some(&held.leg.id), &refusal);
+        }
+        self.front.sit(&held.leg.id, Seat::Held);
+        self.front.held.push_back(held);
+        self.want_server();
+    }
+
+    /// Is there room for one more unanswered request (R)?
+    fn check_room(&self, held: &Held) -> Result<(), Refusal> {
+        if held.request.method == Method::Discover {
+            return Ok(());
+        }
+        if self.front.in_flight() >= self.settings.limits.in_flight {
+            return Err(Refusal::Overloaded("--max-in-flight"));
+        }
+        let waiting = self.front.held_bytes() + self.chains.waiting_bytes();
+        let size = held.request.size();
+        if waiting > 0 && waiting + size > self.settings.limits.buffer_bytes {
+            return Err(Refusal::Overloaded("--max-buffer-bytes"));
+        }
+        Ok(())
+    }
+
+    /// Steps 6 to 9 of table B: what can be judged only now that the server is known.
+    pub(super) fn admit(&mut self, held: Held) {
+        if let Err(refusal) = self.judge_method(&held) {
+            self.front.leave(&held.leg.id);
+            return self.refuse_line(Some(&held.leg.id), &refusal);
+        }
+        if held.request.method == Method::Discover {
+            return self.answer_discover(held.leg);
+        }
+        if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
+            return self.admit_retry(held);
+        }
+        if let (false, Err(refusal)) = (
+            self.front.is_in_flight(&held.leg.id),
+            self.check_room(&held),
+        ) {
+            return self.refuse_line(Some(&held.leg.id), &refusal);
+        }
+        let Held { leg, request, .. } = held;
+        let id = leg.id.clone();
+        let chain = self.chains.add(Chain::new(leg, request, self.now));
+        self.front.sit(&id, Seat::Chain(chain));
+        if !self.ask_roots_first(chain) {
+            self.lane.wait(chain);
+            self.pump();
+        }
+    }
+
+    fn judge_method(&self, held: &Held) -> Result<(), Refusal> {
+        let method = held.request.method;
+        if let Some(profile) = self.upstream.ready_profile() {
+            if let Some(capability) = method.capability()
+                && !profile.offers.has(capability)
+            {
+                return Err(Refusal::NotSupported(capability));
+            }
+            if method == Method::Vendor && !profile.offers.vendor {
+                return Err(Refusal::MethodNotFound);
+            }
+        }
+        if !held.level_is_legal {
+            return Err(Refusal::LogLevel);
+        }
+        params::check(method, &held.request.params())
+    }
+
+    fn answer_discover(&mut self, leg: Leg) {
+        if let Some(profile) = self.upstream.ready_profile() {
+            let outcome = profile.discover.clone();
+            self.answer(leg, &outcome);
+        }
+    }
+
+    /// `notifications/cancelled` (F7): what was asked under this id is not wanted any more.
+    fn client_cancelled(&mut self, id: &Id) {
+        match self.front.seat(id) {
+            Some(Seat::Held) => {
+                drop(self.front.take_held(id));
+                self.front.leave(id);
+            }
+            Some(Seat::Chain(chain)) => {
+                self.front.leave(id);
+                self.abandon(chain);
+            }
+            // Answered already; when that answer was a question, the chain is given up (F9).
+            None => {
+                if let Some(chain) = self.chains.parked_leg(id) {
+                    self.abandon(chain);
+                }
+            }
+        }
+    }
+}
+
+/// The version that a claim-less `initialize` names, as JSON text (B9).
+fn requested_version(params: &Body<'_>) -> Option<String> {
+    let Body::Object(params) = params else {
+        return None;
+    };
+    params
+        .get("protocolVersion")
+        .filter(|raw| object::is_string(raw))
+        .map(str::to_owned)
+}
+
+/// The cursor of a list request as JSON text, "" for the first page.
+pub(super) fn cursor<'a>(params: &Object<'a>) -> &'a str {
+    params.get("cursor").unwrap_or("")
+}

@@ -1,0 +1,148 @@
+//! What a line from the server causes: by purpose for a reply, by method for the rest.
+
+use super::Bridge;
+use super::event::{Generation, Level, Line};
+use super::upstream::{Phase, Purpose, ServerId};
+use crate::message::object::{Body, is_object};
+use crate::message::questions;
+use crate::message::wire::{self, FromServer, Id};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// How much of a line that is no message is shown to the person.
+const SHOWN: usize = 200;
+
+impl Bridge {
+    pub(super) fn server_line(&mut self, generation: Generation, line: Line) {
+        if generation != self.upstream.generation || self.is_server_gone() {
+            return;
+        }
+        // Latin-1 servers exist (A16).
+        let text = match String::from_utf8(line.bytes) {
+            Ok(text) => Cow::Owned(text),
+            Err(error) => String::from_utf8_lossy(error.as_bytes())
+                .into_owned()
+                .into(),
+        };
+        for message in wire::from_server(&text) {
+            match message {
+                FromServer::Response(Some(id), outcome) => {
+                    self.server_replied(ServerId(id), outcome)
+                }
+                FromServer::Response(None, _) => {
+                    self.say(
+                        Level::Info,
+                        "the server answered a request that was never sent; ignored",
+                    );
+                }
+                FromServer::Request(id, method, params) => self.server_asked(&id, &method, &params),
+                FromServer::Notification(method, params) => self.server_noted(&method, &params),
+                // Half a line of a process that ended is no message and no noise (H12).
+                FromServer::Noise if !line.ended => {}
+                FromServer::Noise => self.server_noise(&text),
+            }
+        }
+    }
+
+    fn is_server_gone(&self) -> bool {
+        matches!(self.upstream.phase, Phase::Leaving | Phase::Down)
+    }
+
+    fn server_replied(&mut self, id: ServerId, outcome: Result<Body<'_>, Body<'_>>) {
+        match self.upstream.take(id) {
+            Some(Purpose::Handshake) => self.handshake_answered(outcome),
+            Some(Purpose::Tools) => self.tools_listed(&outcome),
+            Some(Purpose::Call(chain)) => self.finish(chain, outcome),
+            None => self.say(
+                Level::Info,
+                "a late or unknown answer of the server was dropped",
+            ),
+        }
+    }
+
+    /// A request of the server (H7): a ping, a question, or nothing we know.
+    fn server_asked(&mut self, id: &Id, method: &str, params: &Body<'_>) {
+        if method == "ping" {
+            return self.tell_server(wire::response(Some(id.text()), "\"result\":{}")); // E26
+        }
+        match questions::read(method, params) {
+            Some(Ok(asked)) => self.question(id.clone(), asked),
+            Some(Err(refusal)) => self.tell_server(wire::response(Some(id.text()), &refusal)),
+            None => {
+                let refusal = "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}";
+                self.tell_server(wire::response(Some(id.text()), refusal));
+            }
+        }
+    }
+
+    /// A notification of the server (H9).
+    fn server_noted(&mut self, method: &str, params: &Body<'_>) {
+        if method == "notifications/cancelled" {
+            let Body::Object(params) = params else { return };
+            if let Some(id) = params.get("requestId").and_then(Id::read) {
+                self.withdraw(&id);
+            }
+            return;
+        }
+        self.memory.forget(Self::lists_changed_by(method));
+    }
+
+    /// A line that is no message: a banner, a log line, or a broken answer (A16).
+    fn server_noise(&mut self, text: &str) {
+        if let Some(call) = wire::broken_answer(text).map(ServerId)
+            && let Some(Purpose::Call(_)) = self.upstream.purpose(call)
+            && serde_json::from_str::<&serde_json::value::RawValue>(text).is_err()
+        {
+            self.say(
+                Level::Warning,
+                format!("the server's answer is not JSON: {}", shown(text)),
+            );
+            return self.fail_call(call, "it is not valid JSON");
+        }
+        let what = if is_object(text) {
+            "not a JSON-RPC message"
+        } else {
+            "not a message"
+        };
+        self.say(
+            Level::Warning,
+            format!("server output that is {what}, skipped: {}", shown(text)),
+        );
+    }
+
+    /// A line over the limit (R). It may have been the answer to what runs, and nobody can tell:
+    /// what runs is failed, so that nothing waits for an answer that was thrown away.
+    pub(super) fn server_overlong(&mut self, generation: Generation) {
+        if generation != self.upstream.generation || self.is_server_gone() {
+            return;
+        }
+        self.say(
+            Level::Warning,
+            "a line of the server was longer than --max-line-bytes; dropped",
+        );
+        let calls: Vec<_> = self
+            .lane
+            .running()
+            .filter_map(|id| self.chains.all.get(&id).and_then(|chain| chain.call))
+            .collect();
+        for call in calls {
+            self.fail_call(call, "it is longer than --max-line-bytes");
+        }
+    }
+}
+
+/// The start of a text with control characters escaped.
+fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars().take(SHOWN) {
+        if c.is_control() {
+            let _ = write!(out, "{}", c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    if text.chars().nth(SHOWN).is_some() {
+        out.push_str("...");
+    }
+    out
+}

@@ -1,0 +1,175 @@
+//! The lane: which request may go up now.
+//!
+//! A legacy question names no call, so one request runs at a time (D6), or as many as
+//! `--parallel` says. Knows no JSON, sends nothing.
+//!
+//! ```text
+//!   ahead  retries, requests sent again, calls that roots held back ┐
+//!   line   everything else, first come, first served                ┴─▶ running ─▶ gone
+//! ```
+//! A parked chain gives its place in the lane back and returns through `ahead`.
+
+use super::chain::ChainId;
+use super::event::Time;
+use std::collections::{BTreeSet, VecDeque};
+
+/// A retry waits this long for a busy lane, then its answers go up all the same (D6).
+pub(super) const RETRY_WAITS_MS: u64 = 1000;
+
+/// A place ahead of the line.
+#[derive(Clone, Copy, Debug)]
+struct Ahead {
+    chain: ChainId,
+    /// When it goes even though the lane is busy: answers may be what the running call waits for.
+    /// `None` for a whole request, which brings no such relief.
+    force: Option<Time>,
+}
+
+/// What may go up next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The answers of a chain that returned.
+    Answers(ChainId),
+    /// A whole request.
+    Request(ChainId),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    ahead: VecDeque<Ahead>,
+    line: VecDeque<ChainId>,
+    running: BTreeSet<ChainId>,
+}
+
+impl Lane {
+    /// To the end of the line.
+    pub(super) fn wait(&mut self, chain: ChainId) {
+        self.line.push_back(chain);
+    }
+
+    /// Ahead of the line, with the whole request (E20, E28).
+    pub(super) fn wait_ahead(&mut self, chain: ChainId) {
+        self.ahead.push_back(Ahead { chain, force: None });
+    }
+
+    /// Ahead of the line, with answers; they go up at `force` at the latest (D6).
+    pub(super) fn come_back(&mut self, chain: ChainId, force: Option<Time>) {
+        let force = force.or(Some(Time(u64::MAX)));
+        self.ahead.push_back(Ahead { chain, force });
+    }
+
+    /// Takes what may go up now, and counts it as running. `requests`: may whole requests go?
+    pub(super) fn next(&mut self, parallel: usize, requests: bool, now: Time) -> Option<Next> {
+        let is_free = self.running.len() < parallel;
+        let may_go = |ahead: &Ahead| match ahead.force {
+            Some(force) => is_free || force <= now || self.running.contains(&ahead.chain),
+            None => is_free && requests,
+        };
+        if let Some(at) = self.ahead.iter().position(may_go) {
+            let ahead = self.ahead.remove(at)?;
+            self.running.insert(ahead.chain);
+            return Some(match ahead.force {
+                Some(_) => Next::Answers(ahead.chain),
+                None => Next::Request(ahead.chain),
+            });
+        }
+        // A request that stands ahead and may not go yet keeps the line behind it.
+        let is_blocked = self.ahead.iter().any(|ahead| ahead.force.is_none());
+        if !is_free || !requests || is_blocked {
+            return None;
+        }
+        let chain = self.line.pop_front()?;
+        self.running.insert(chain);
+        Some(Next::Request(chain))
+    }
+
+    /// The chain does not run any more: answered, parked, or gone.
+    pub(super) fn release(&mut self, chain: ChainId) {
+        self.running.remove(&chain);
+    }
+
+    /// The chain is gone, wherever it was.
+    pub(super) fn forget(&mut self, chain: ChainId) {
+        self.release(chain);
+        self.ahead.retain(|ahead| ahead.chain != chain);
+        self.line.retain(|waiting| *waiting != chain);
+    }
+
+    /// Chains that run, oldest first.
+    pub(super) fn running(&self) -> impl Iterator<Item = ChainId> + '_ {
+        self.running.iter().copied()
+    }
+
+    /// Chains in the line, first first.
+    pub(super) fn line(&self) -> impl Iterator<Item = ChainId> + '_ {
+        self.line.iter().copied()
+    }
+
+    /// Does a whole request wait for its turn?
+    pub(super) fn has_requests(&self) -> bool {
+        !self.line.is_empty() || self.ahead.iter().any(|ahead| ahead.force.is_none())
+    }
+
+    /// Does the lane have no room for another request?
+    pub(super) fn is_busy(&self, parallel: usize) -> bool {
+        self.running.len() >= parallel
+    }
+
+    /// When the next answers go up in spite of a busy lane.
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.ahead.iter().filter_map(|ahead| ahead.force).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: ChainId = ChainId(1);
+    const B: ChainId = ChainId(2);
+    const C: ChainId = ChainId(3);
+
+    #[test]
+    fn one_at_a_time_in_order() {
+        let mut lane = Lane::default();
+        lane.wait(A);
+        lane.wait(B);
+        assert_eq!(lane.next(1, true, Time(0)), Some(Next::Request(A)));
+        assert_eq!(lane.next(1, true, Time(9999)), None);
+        lane.release(A);
+        assert_eq!(lane.next(1, true, Time(9999)), Some(Next::Request(B)));
+    }
+
+    #[test]
+    fn answers_pass_the_line_and_then_the_running_call() {
+        let mut lane = Lane::default();
+        lane.wait(A);
+        lane.wait(B);
+        assert_eq!(lane.next(1, true, Time(0)), Some(Next::Request(A)));
+        lane.come_back(C, Some(Time(1000)));
+        assert_eq!(lane.next(1, true, Time(999)), None);
+        assert_eq!(lane.next(1, true, Time(1000)), Some(Next::Answers(C)));
+        lane.release(A);
+        assert_eq!(lane.next(1, true, Time(1000)), None, "C runs now");
+        lane.release(C);
+        assert_eq!(lane.next(1, true, Time(1000)), Some(Next::Request(B)));
+    }
+
+    #[test]
+    fn a_held_back_request_keeps_the_line_behind_it() {
+        let mut lane = Lane::default();
+        lane.wait(B);
+        lane.wait_ahead(A);
+        assert_eq!(lane.next(1, false, Time(0)), None);
+        assert_eq!(lane.next(1, true, Time(0)), Some(Next::Request(A)));
+    }
+
+    #[test]
+    fn a_chain_that_kept_its_place_answers_at_once() {
+        let mut lane = Lane::default();
+        lane.wait(A);
+        assert_eq!(lane.next(1, true, Time(0)), Some(Next::Request(A)));
+        lane.come_back(A, None);
+        assert_eq!(lane.next(1, true, Time(0)), Some(Next::Answers(A)));
+    }
+}

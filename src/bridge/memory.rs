@@ -1,0 +1,98 @@
+//! The lists last seen, for requests that are stuck behind a long call (D6).
+//!
+//! Bounded by count and bytes; the list remembered longest ago is evicted first.
+
+use crate::message::vocabulary::Method;
+use std::collections::VecDeque;
+
+/// A list that has waited this long for a busy lane is answered from here (D6).
+pub(super) const LIST_WAITS_MS: u64 = 1000;
+
+const MOST_LISTS: usize = 64;
+const MOST_BYTES: usize = 16 << 20;
+
+#[derive(Debug)]
+struct Remembered {
+    method: Method,
+    /// JSON text of the cursor; "" for the first page.
+    cursor: Box<str>,
+    /// `"result":{...}` as it went down.
+    outcome: String,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    lists: VecDeque<Remembered>,
+    bytes: usize,
+}
+
+impl Memory {
+    pub(super) fn remember(&mut self, method: Method, cursor: &str, outcome: &str) {
+        self.drop_where(|list| list.method == method && &*list.cursor == cursor);
+        if outcome.len() > MOST_BYTES {
+            return;
+        }
+        self.bytes += outcome.len();
+        self.lists.push_back(Remembered {
+            method,
+            cursor: cursor.into(),
+            outcome: outcome.into(),
+        });
+        while self.lists.len() > MOST_LISTS || self.bytes > MOST_BYTES {
+            if let Some(oldest) = self.lists.pop_front() {
+                self.bytes -= oldest.outcome.len();
+            }
+        }
+    }
+
+    pub(super) fn recall(&self, method: Method, cursor: &str) -> Option<&str> {
+        let list = self
+            .lists
+            .iter()
+            .find(|l| l.method == method && &*l.cursor == cursor)?;
+        Some(&list.outcome)
+    }
+
+    /// The server said that these lists have changed.
+    pub(super) fn forget(&mut self, methods: &[Method]) {
+        self.drop_where(|list| methods.contains(&list.method));
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Memory::default();
+    }
+
+    fn drop_where(&mut self, goes: impl Fn(&Remembered) -> bool) {
+        let bytes = &mut self.bytes;
+        self.lists.retain(|list| {
+            let stays = !goes(list);
+            if !stays {
+                *bytes -= list.outcome.len();
+            }
+            stays
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounded_and_exact() {
+        let mut memory = Memory::default();
+        memory.remember(Method::ToolsList, "", "a");
+        memory.remember(Method::ToolsList, "\"\"", "b");
+        memory.remember(Method::ToolsList, "", "c");
+        assert_eq!(memory.recall(Method::ToolsList, ""), Some("c"));
+        assert_eq!(memory.recall(Method::ToolsList, "\"\""), Some("b"));
+        assert_eq!(memory.recall(Method::PromptsList, ""), None);
+        memory.forget(&[Method::ToolsList]);
+        assert_eq!((memory.lists.len(), memory.bytes), (0, 0));
+        for n in 0..200 {
+            memory.remember(Method::ToolsList, &n.to_string(), "x");
+        }
+        assert_eq!(memory.lists.len(), MOST_LISTS);
+        assert_eq!(memory.recall(Method::ToolsList, "199"), Some("x"));
+    }
+}

@@ -1,0 +1,208 @@
+//! What each passed deadline causes, as one list. Every wait of the core is here (invariant 7).
+
+use super::Bridge;
+use super::chain::{Chain, ChainId, State};
+use super::event::{Level, Time};
+use super::from_client::cursor;
+use super::memory::LIST_WAITS_MS;
+use super::upstream::Phase;
+use crate::message::refusal::Refusal;
+
+impl Bridge {
+    /// Acts on every deadline that has passed.
+    pub(super) fn on_wake(&mut self) {
+        self.wake_session();
+        self.wake_blocked_lists();
+        self.wake_ambient();
+        for id in self.due_chains() {
+            self.wake_chain(id);
+        }
+        self.wake_waiting_lists();
+        self.pump();
+    }
+
+    /// The earliest of all deadlines.
+    pub(super) fn next_deadline(&self) -> Option<Time> {
+        let chains = self
+            .chains
+            .all
+            .values()
+            .filter_map(|chain| chain_deadline(&chain.state));
+        chains
+            .chain(self.upstream.deadline())
+            .chain(self.ambient.deadline())
+            .chain(self.lane.deadline().filter(|at| at.0 < u64::MAX))
+            .chain(self.digest_deadline())
+            .chain(self.list_deadlines().map(|(_, at)| at))
+            .min()
+    }
+
+    fn wake_session(&mut self) {
+        let now = self.now;
+        if self.upstream.closed.is_some_and(|at| at <= now) {
+            self.upstream.closed = None;
+            self.server_stays_closed();
+        }
+        match self.upstream.phase {
+            Phase::Handshaking { until } if until <= now => self.handshake_timed_out(),
+            Phase::Listing { until } if until <= now => self.server_is_ready(),
+            Phase::Down => self.restart_if_due(),
+            Phase::Starting
+            | Phase::Fresh
+            | Phase::Handshaking { .. }
+            | Phase::Listing { .. }
+            | Phase::Ready
+            | Phase::Leaving => {}
+        }
+    }
+
+    /// What cannot carry a question and has not finished since it was asked waits for it (E20).
+    fn wake_blocked_lists(&mut self) {
+        for (question, suspects) in self.ambient.due_suspects(self.now) {
+            let runs = |id: &ChainId| self.chains.all.get(id).is_some_and(Chain::is_running);
+            let carried = self.lane.running().any(|id| {
+                self.chains
+                    .all
+                    .get(&id)
+                    .is_some_and(|c| c.is_running() && c.is_open())
+            });
+            if suspects.iter().any(runs) && !carried {
+                self.refuse_blocking(question);
+            }
+        }
+    }
+
+    fn wake_ambient(&mut self) {
+        if self.ambient.roots_expire().is_some_and(|at| at <= self.now) {
+            self.refuse_roots();
+        }
+    }
+
+    fn due_chains(&self) -> Vec<ChainId> {
+        let due = |state: &State| chain_deadline(state).is_some_and(|at| at <= self.now);
+        self.chains
+            .all
+            .iter()
+            .filter(|(_, c)| due(&c.state))
+            .map(|(id, _)| *id)
+            .collect()
+    }
+
+    fn wake_chain(&mut self, id: ChainId) {
+        let Some(chain) = self.chains.all.get(&id) else {
+            return;
+        };
+        match &chain.state {
+            State::Running {
+                window: Some(window),
+                ..
+            } if window.end() <= self.now => self.ask(id),
+            State::Running { idle, latest, .. } if (*idle).min(*latest) <= self.now => {
+                self.time_out(id, *latest <= self.now);
+            }
+            State::Parked { until, .. } if *until <= self.now => {
+                self.say(
+                    Level::Info,
+                    "nobody answered the server's question in time; the call is given up",
+                );
+                self.abandon(id);
+            }
+            State::Waiting { .. }
+            | State::Running { .. }
+            | State::Parked { .. }
+            | State::Returning { .. } => {}
+        }
+    }
+
+    /// A call has run too long (F10). A server that works serially may not even have looked at
+    /// it while an older question is open: then that one is given up first (E14b).
+    fn time_out(&mut self, id: ChainId, is_final: bool) {
+        let sent = self.chains.all.get(&id).map_or(0, |chain| chain.sent);
+        if let (false, Some(older)) = (is_final, self.chains.oldest_parked_before(sent)) {
+            let idle = self.now.after(self.settings.limits.request_timeout_ms);
+            if let Some(chain) = self.chains.all.get_mut(&id)
+                && let State::Running { idle: clock, .. } = &mut chain.state
+            {
+                *clock = idle;
+            }
+            self.say(
+                Level::Warning,
+                "a call got no answer while an older question was open; that question is given up",
+            );
+            return self.abandon(older);
+        }
+        let missing = self
+            .chains
+            .all
+            .get(&id)
+            .map(|chain| chain.missing)
+            .unwrap_or_default();
+        self.cancel_call(id, "timeout");
+        if missing.is_empty() {
+            self.fail(id, &Refusal::Timeout);
+        } else {
+            self.fail(id, &Refusal::MissingCapability(missing)); // E9
+        }
+        self.pump();
+    }
+
+    /// When requests that are kept back after folders were told may go (E20).
+    fn digest_deadline(&self) -> Option<Time> {
+        let at = self.ambient.digesting;
+        (self.upstream.is_ready() && at > self.now && self.lane.has_requests()).then_some(at)
+    }
+
+    /// List requests behind a busy lane that could be answered from memory, and from when on (D6).
+    fn list_deadlines(&self) -> impl Iterator<Item = (ChainId, Time)> + '_ {
+        let is_busy = self.lane.is_busy(self.settings.limits.parallel);
+        self.lane.line().filter(move |_| is_busy).filter_map(|id| {
+            let chain = self.chains.all.get(&id)?;
+            let State::Waiting { since, .. } = &chain.state else {
+                return None;
+            };
+            let request = &chain.request;
+            let is_known = request.method.is_list()
+                && self
+                    .memory
+                    .recall(request.method, cursor(&request.params()))
+                    .is_some();
+            is_known.then(|| (id, since.after(LIST_WAITS_MS)))
+        })
+    }
+
+    fn wake_waiting_lists(&mut self) {
+        let due: Vec<_> = self
+            .list_deadlines()
+            .filter(|(_, at)| *at <= self.now)
+            .map(|(id, _)| id)
+            .collect();
+        for id in due {
+            let Some(chain) = self.chains.all.remove(&id) else {
+                continue;
+            };
+            self.lane.forget(id);
+            let method = chain.request.method;
+            let outcome = self.memory.recall(method, cursor(&chain.request.params()));
+            let outcome = outcome.unwrap_or_default().to_owned();
+            if let Some(leg) = chain.into_leg() {
+                self.answer(leg, &outcome);
+            }
+        }
+    }
+}
+
+fn chain_deadline(state: &State) -> Option<Time> {
+    match state {
+        State::Running {
+            idle,
+            latest,
+            window,
+            ..
+        } => {
+            let end = (*idle).min(*latest);
+            Some(window.map_or(end, |window| window.end().min(end)))
+        }
+        State::Parked { until, .. } => Some(*until),
+        State::Waiting { .. } | State::Returning { .. } => None,
+    }
+}

@@ -1,0 +1,537 @@
+//! Questions on their way: who carries one, how it reaches the client, how its answer gets back
+//! (E).
+
+use super::ambient::DIGEST_MS;
+use super::chain::{ChainId, Owner, Question, QuestionId, State, Window};
+use super::event::Level;
+use super::front::{Held, Leg, Seat};
+use super::lane::RETRY_WAITS_MS;
+use super::{Bridge, MOST_PARKED, MOST_ROUNDS};
+use crate::message::capabilities::Capabilities;
+use crate::message::object::Object;
+use crate::message::params;
+use crate::message::questions::{self, Answer, Asked, Kind};
+use crate::message::refusal::Refusal;
+use crate::message::results;
+use crate::message::vocabulary::Method;
+use crate::message::wire::{self, Id};
+use crate::message::{equal, object};
+
+impl Bridge {
+    /// A question of the server.
+    pub(super) fn question(&mut self, server_id: Id, asked: Asked) {
+        if asked.kind == Kind::Roots && !self.settings.roots.is_empty() {
+            let roots = questions::roots_result(&self.settings.roots);
+            return self.reply(&server_id, Kind::Roots, &roots);
+        }
+        let id = self.chains.next_question();
+        let question = Question {
+            id,
+            server_id: Some(server_id),
+            asked,
+            is_contested: self.chains.open() > 1,
+            shown_as: None,
+            answer: None,
+        };
+        self.place(question);
+        let running: Vec<_> = self.lane.running().collect();
+        if let Some(lists) = self.only_uncarrying(&running) {
+            self.ambient.suspect(id, lists, self.now);
+        }
+    }
+
+    /// What runs, if something runs and none of it could carry a question (E20).
+    fn only_uncarrying(&self, running: &[ChainId]) -> Option<Vec<ChainId>> {
+        let running: Vec<_> = running
+            .iter()
+            .filter(|id| {
+                self.chains
+                    .all
+                    .get(id)
+                    .is_some_and(super::chain::Chain::is_running)
+            })
+            .copied()
+            .collect();
+        let carries = |id: &ChainId| {
+            self.chains
+                .all
+                .get(id)
+                .is_some_and(|chain| chain.request.method.is_mrtr())
+        };
+        (!running.is_empty() && !running.iter().any(carries)).then_some(running)
+    }
+
+    /// Gives a question to the chain that carries it (E5), or deals with it at once.
+    fn place(&mut self, question: Question) {
+        let needs = question.asked.needs;
+        match self.chains.owner(needs) {
+            Owner::Running(id) => {
+                let now = self.now;
+                let Some(chain) = self.chains.all.get_mut(&id) else {
+                    return;
+                };
+                chain.questions.push(question);
+                if let State::Running { window, .. } = &mut chain.state {
+                    *window = Some(window.map_or(Window::open(now), |w| w.extended(now)));
+                }
+            }
+            Owner::Parked(id) => {
+                if let Some(chain) = self.chains.all.get_mut(&id) {
+                    chain.questions.push(question);
+                }
+            }
+            Owner::Undeclared(id) => self.refuse_undeclared(id, &question),
+            Owner::Nobody => self.place_ambient(question),
+        }
+    }
+
+    /// E9: the client of this chain cannot be asked. The server may be able to do without.
+    fn refuse_undeclared(&mut self, owner: ChainId, question: &Question) {
+        if let Some(chain) = self.chains.all.get_mut(&owner) {
+            chain.missing = chain.missing | (question.asked.needs & !chain.capabilities());
+        }
+        self.reply_to(question, question.asked.kind.undeclared());
+    }
+
+    /// A question that no call carries (E20).
+    fn place_ambient(&mut self, question: Question) {
+        match (question.asked.kind, question.server_id) {
+            (Kind::Roots, Some(server_id)) => {
+                let until = self.now.after(self.settings.limits.mrtr_ttl_ms);
+                self.ambient.hold_roots(server_id, question.id, until);
+            }
+            (kind, Some(server_id)) => {
+                let text = format!(
+                    "the server asked {} outside any call; refused, no client can be asked now",
+                    kind.method()
+                );
+                self.say(Level::Warning, text);
+                self.reply(&server_id, kind, kind.refusal());
+            }
+            (_, None) => {}
+        }
+    }
+
+    /// Questions whose owner has ended: each goes to the next owner where the first was a guess,
+    /// else it is refused (E5, E21).
+    pub(super) fn rehome(&mut self, questions: Vec<Question>) {
+        for mut question in questions {
+            if question.server_id.is_some() && question.is_contested && self.chains.open() > 0 {
+                question.shown_as = None;
+                question.answer = None;
+                self.place(question);
+            } else {
+                self.reply_to(&question, question.asked.kind.refusal());
+            }
+        }
+    }
+
+    fn reply_to(&mut self, question: &Question, outcome: &str) {
+        if let Some(server_id) = &question.server_id {
+            self.reply(server_id, question.asked.kind, outcome);
+        }
+    }
+
+    /// The one answer to a request of the server's.
+    pub(super) fn reply(&mut self, server_id: &Id, kind: Kind, outcome: &str) {
+        self.tell_server(wire::response(Some(server_id.text()), outcome));
+        if kind == Kind::Roots {
+            self.ambient.digesting = self.now.after(DIGEST_MS);
+        }
+    }
+
+    /// Refuses a question wherever it is: something that cannot carry it waits for it (E20).
+    pub(super) fn refuse_blocking(&mut self, id: QuestionId) {
+        if self.ambient.has(id) {
+            self.refuse_roots();
+        } else if let Some((_, question)) = self.chains.take(id) {
+            self.reply_to(&question, question.asked.kind.refusal());
+        }
+    }
+
+    /// The server withdrew a request of its own (E25).
+    pub(super) fn withdraw(&mut self, server_id: &Id) {
+        if self.chains.withdraw(server_id).is_none() && self.ambient.withdraw(server_id) {
+            self.close_ambient();
+        }
+    }
+
+    // --- folders asked for outside any call (E20)
+
+    /// Asks a call's client for folders before the call goes up, where the server waits for them.
+    /// True when it was asked: the call is parked.
+    pub(super) fn ask_roots_first(&mut self, id: ChainId) -> bool {
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return false;
+        };
+        if !self.ambient.holds_roots() || !chain.request.method.is_mrtr() {
+            return false;
+        }
+        if !chain.capabilities().covers(Capabilities::ROOTS) {
+            let is_asked = self.chains.all.values().any(|chain| {
+                chain
+                    .questions
+                    .iter()
+                    .any(|question| question.server_id.is_none())
+            });
+            if !is_asked {
+                self.refuse_roots();
+            }
+            return false;
+        }
+        let question = Question {
+            id: self.chains.next_question(),
+            server_id: None,
+            asked: Asked {
+                kind: Kind::Roots,
+                needs: Capabilities::ROOTS,
+                params: "{}".into(),
+            },
+            is_contested: false,
+            shown_as: None,
+            answer: None,
+        };
+        if let Some(chain) = self.chains.all.get_mut(&id) {
+            chain.questions.push(question);
+        }
+        self.park(id);
+        true
+    }
+
+    /// Something is sent up that cannot carry the folders question: does it wait for it?
+    pub(super) fn watch_roots(&mut self, chain: ChainId) {
+        for question in self.ambient.held() {
+            self.ambient.suspect(question, vec![chain], self.now);
+        }
+    }
+
+    pub(super) fn refuse_roots(&mut self) {
+        self.answer_roots(Kind::Roots.refusal());
+    }
+
+    fn answer_roots(&mut self, outcome: &str) {
+        for server_id in self.ambient.take_roots() {
+            self.reply(&server_id, Kind::Roots, outcome);
+        }
+        self.close_ambient();
+    }
+
+    /// Once nobody waits for folders, the calls that were asked need no answer any more.
+    fn close_ambient(&mut self) {
+        if self.ambient.holds_roots() {
+            return;
+        }
+        for chain in self.chains.all.values_mut() {
+            chain
+                .questions
+                .retain(|question| question.server_id.is_some());
+        }
+    }
+
+    // --- to the client
+
+    /// Answers a chain's leg with its questions (E3) and waits for the client to come back.
+    pub(super) fn park(&mut self, id: ChainId) {
+        let Some(mut chain) = self.chains.all.remove(&id) else {
+            return;
+        };
+        let (leg, left_ms) = match chain.state {
+            State::Waiting { leg, .. } => (leg, self.settings.limits.request_max_ms),
+            State::Running { leg, latest, .. } => (leg, latest.since(self.now)),
+            State::Returning { leg, left_ms } => (leg, left_ms),
+            State::Parked { .. } => return,
+        };
+        chain.rounds += 1;
+        let mut requests = Vec::with_capacity(chain.questions.len());
+        for question in chain
+            .questions
+            .iter_mut()
+            .filter(|question| question.answer.is_none())
+        {
+            let key = *question.shown_as.get_or_insert_with(|| {
+                chain.keys += 1;
+                chain.keys
+            });
+            requests.push((
+                format!("q{key}"),
+                question.asked.input_request(leg.capabilities),
+            ));
+        }
+        let handle = self.random_hex::<16>();
+        let ticket = format!("{}.{handle}", self.epoch);
+        let identity = self
+            .upstream
+            .profile
+            .as_ref()
+            .map_or("{}", |p| p.identity.as_str());
+        let mut outcome = String::new();
+        let requests = requests
+            .iter()
+            .map(|(key, request)| (key.clone(), request.as_str()));
+        results::write_input_required(&mut outcome, requests, &ticket, identity);
+        chain.state = State::Parked {
+            ticket,
+            capabilities: leg.capabilities,
+            until: self.now.after(self.settings.limits.mrtr_ttl_ms),
+            outcome: None,
+            left_ms,
+        };
+        let is_called = chain.call.is_some();
+        self.chains.all.insert(id, chain);
+        self.answer(leg, &outcome);
+        if !(self.settings.hold_lane && is_called) {
+            self.lane.release(id);
+        }
+        self.abandon_oldest_parked();
+        self.pump();
+    }
+
+    /// Keeps the number of parked chains in bounds (E14).
+    fn abandon_oldest_parked(&mut self) {
+        if self.chains.parked().count() <= MOST_PARKED {
+            return;
+        }
+        if let Some((oldest, _)) = self.chains.parked().min_by_key(|(_, until)| *until) {
+            self.say(
+                Level::Warning,
+                "too many questions are open; the oldest call is given up",
+            );
+            self.abandon(oldest);
+        }
+    }
+
+    /// The questions of a running chain have gathered (E6): ask those that its client can be
+    /// asked, refuse the rest (E9).
+    pub(super) fn ask(&mut self, id: ChainId) {
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
+        let State::Running { leg, window, .. } = &mut chain.state else {
+            return;
+        };
+        *window = None;
+        let can = leg.capabilities;
+        let (kept, undeclared) = std::mem::take(&mut chain.questions)
+            .into_iter()
+            .partition(|question| can.covers(question.asked.needs));
+        chain.questions = kept;
+        let has_questions = !chain.questions.is_empty();
+        let is_over = chain.rounds >= MOST_ROUNDS;
+        let undeclared: Vec<Question> = undeclared;
+        for question in undeclared {
+            self.refuse_undeclared(id, &question);
+        }
+        if has_questions && is_over {
+            self.cancel_call(id, "it asked too often");
+            self.fail(id, &Refusal::TooManyRounds);
+            self.pump();
+        } else if has_questions {
+            self.park(id);
+        }
+    }
+
+    // --- back from the client
+
+    /// A request with a `requestState`: a client comes back (E15).
+    pub(super) fn admit_retry(&mut self, held: Held) {
+        let Held { leg, request, .. } = held;
+        self.front.leave(&leg.id);
+        let params = request.params();
+        let state = params.string("requestState");
+        let chain = state
+            .as_deref()
+            .and_then(|state| self.chains.with_ticket(state));
+        let Some(id) = chain.filter(|id| self.is_same_request(*id, request.method, &params)) else {
+            let refusal = match state.as_deref() {
+                Some(state) if chain.is_none() && self.is_of_another_process(state) => {
+                    Refusal::Restarted
+                }
+                _ => Refusal::InvalidState,
+            };
+            return self.refuse_line(Some(&leg.id), &refusal);
+        };
+        let answers = params.object("inputResponses").unwrap_or_default();
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
+        if let State::Parked {
+            outcome: Some(outcome),
+            ..
+        } = &chain.state
+        {
+            let outcome = outcome.clone();
+            self.chains.all.remove(&id);
+            self.lane.forget(id);
+            return self.answer(leg, &outcome);
+        }
+        // Judge all answers before the first is taken: a malformed one changes nothing (E15.5).
+        let revision = self.upstream.revision();
+        let mut judged = Vec::new();
+        for question in chain.questions.iter().filter(|q| q.answer.is_none()) {
+            let Some(key) = question.shown_as else {
+                continue;
+            };
+            let given = answers.get(&format!("q{key}"));
+            match given.map(|raw| questions::answer(question.asked.kind, raw, revision)) {
+                Some(Answer::Legal(answer)) => judged.push((question.id, answer)),
+                Some(Answer::Illegal(what)) => {
+                    let refusal = Refusal::Params(format!("inputResponses.q{key}: {what}"));
+                    return self.refuse_line(Some(&leg.id), &refusal);
+                }
+                Some(Answer::Missing) | None => {}
+            }
+        }
+        for (question, answer) in judged {
+            let found = chain.questions.iter_mut().find(|q| q.id == question);
+            if let Some(question) = found {
+                question.answer = Some(answer);
+            }
+        }
+        drop(params);
+        drop(request);
+        self.come_back(id, leg);
+    }
+
+    /// A valid retry: all answers of the round are there, or the rest is asked again (E15.3).
+    fn come_back(&mut self, id: ChainId, leg: Leg) {
+        self.refuse_undeclared_of_round(id, leg.capabilities);
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
+        let State::Parked { left_ms, .. } = chain.state else {
+            return;
+        };
+        chain.newest_leg = leg.id.clone();
+        self.front.sit(&leg.id, Seat::Chain(id));
+        chain.state = State::Returning { leg, left_ms };
+        let is_open =
+            |question: &Question| question.shown_as.is_some() && question.answer.is_none();
+        if chain.questions.iter().any(is_open) {
+            if chain.rounds >= MOST_ROUNDS {
+                self.cancel_call(id, "its questions were not answered");
+                return self.fail(id, &Refusal::TooManyRounds);
+            }
+            let hidden: Vec<_> = take_where(&mut chain.questions, |q| q.shown_as.is_none());
+            self.park(id);
+            if let Some(chain) = self.chains.all.get_mut(&id) {
+                chain.questions.extend(hidden);
+            }
+            return;
+        }
+        if chain.call.is_none() {
+            return self.take_up_held_back(id);
+        }
+        let force = (!self.settings.hold_lane).then(|| self.now.after(RETRY_WAITS_MS));
+        self.lane.come_back(id, force);
+        self.pump();
+    }
+
+    /// B13: what this leg does not declare it is not asked again.
+    fn refuse_undeclared_of_round(&mut self, id: ChainId, can: Capabilities) {
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
+        let undeclared = take_where(&mut chain.questions, |question| {
+            question.shown_as.is_some()
+                && question.answer.is_none()
+                && question.server_id.is_some()
+                && !can.covers(question.asked.needs)
+        });
+        for question in undeclared {
+            if let Some(chain) = self.chains.all.get_mut(&id) {
+                chain.missing = chain.missing | (question.asked.needs & !can);
+            }
+            self.reply_to(&question, question.asked.kind.undeclared());
+        }
+    }
+
+    /// A call that was kept back for the folders question: the answer goes up at once, the call
+    /// waits at the head of the line (E20).
+    fn take_up_held_back(&mut self, id: ChainId) {
+        let Some(mut chain) = self.chains.all.remove(&id) else {
+            return;
+        };
+        let answer = chain
+            .questions
+            .drain(..)
+            .find_map(|question| question.answer);
+        if let State::Returning { leg, .. } = chain.state {
+            chain.state = State::Waiting {
+                leg,
+                since: self.now,
+            };
+            self.chains.all.insert(id, chain);
+        }
+        if let (Some(answer), true) = (answer, self.ambient.holds_roots()) {
+            self.answer_roots(&answer);
+        }
+        self.lane.wait_ahead(id);
+        self.pump();
+    }
+
+    /// The lane is there: all answers of the round go up together (E15.6).
+    pub(super) fn send_answers(&mut self, id: ChainId) {
+        let sent = self.chains.next_sent();
+        let now = self.now;
+        let idle = now.after(self.settings.limits.request_timeout_ms);
+        let Some(mut chain) = self.chains.all.remove(&id) else {
+            return;
+        };
+        let State::Returning { leg, left_ms } = chain.state else {
+            return;
+        };
+        let answered = take_where(&mut chain.questions, |question| question.answer.is_some());
+        // Questions that came meanwhile have waited long enough (E17).
+        let window = (!chain.questions.is_empty()).then(|| Window::closing(now));
+        chain.sent = sent;
+        chain.state = State::Running {
+            leg,
+            idle,
+            latest: now.after(left_ms),
+            window,
+        };
+        self.chains.all.insert(id, chain);
+        for question in answered {
+            if let (Some(server_id), Some(answer)) = (&question.server_id, &question.answer) {
+                self.reply(server_id, question.asked.kind, answer);
+            }
+        }
+    }
+
+    /// Does a retry repeat the request of its chain (E13)? `_meta` may differ, it always does.
+    fn is_same_request(&self, id: ChainId, method: Method, params: &Object<'_>) -> bool {
+        let Some(chain) = self.chains.all.get(&id) else {
+            return false;
+        };
+        let theirs = chain.request.params();
+        chain.request.method == method && equal::same_value(&salient(&theirs), &salient(params))
+    }
+
+    /// Is it a well-formed state that was not issued for this process of the server (E24)?
+    fn is_of_another_process(&self, state: &str) -> bool {
+        let is_hex = |text: &str, length: usize| {
+            text.len() == length && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        state.split_once('.').is_some_and(|(epoch, handle)| {
+            is_hex(epoch, 16) && is_hex(handle, 32) && epoch != self.epoch
+        })
+    }
+}
+
+/// The members that make a request the same request, as one object.
+fn salient(params: &Object<'_>) -> String {
+    let mut out = String::new();
+    let mut members = object::Writer::new(&mut out);
+    for (name, value) in params.iter().filter(|(name, _)| params::is_salient(name)) {
+        members.copy(name, value);
+    }
+    members.end();
+    out
+}
+
+/// Takes out what fits, keeps the order of both parts.
+fn take_where(questions: &mut Vec<Question>, fits: impl Fn(&Question) -> bool) -> Vec<Question> {
+    let (taken, kept) = std::mem::take(questions).into_iter().partition(fits);
+    *questions = kept;
+    taken
+}

@@ -1,0 +1,172 @@
+//! Are two JSON values the same value? Decides whether a retry repeats its request (E13).
+//!
+//! Clients serialise a retry anew: members in another order, other escapes, `1` for `1.0`. Every
+//! spelling of a value therefore gets one digest, built from the leaves up without recursion. Who
+//! finds two values with one digest deceives nobody but the server he may call anyway.
+
+use super::object;
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Are both texts (valid JSON) the same value?
+#[must_use]
+pub fn same_value(a: &str, b: &str) -> bool {
+    a == b || digest(a) == digest(b)
+}
+
+/// A container whose end has not come yet.
+enum Open {
+    Array(Vec<u64>),
+    /// Members by name, the last of equal ones kept; and the name whose value comes next.
+    Object(BTreeMap<String, u64>, Option<String>),
+}
+
+fn digest(text: &str) -> u64 {
+    let mut stack: Vec<Open> = Vec::new();
+    let mut rest = text.trim_start();
+    loop {
+        let done = match rest.as_bytes().first() {
+            None => return 0,
+            Some(b'[') => {
+                stack.push(Open::Array(Vec::new()));
+                None
+            }
+            Some(b'{') => {
+                stack.push(Open::Object(BTreeMap::new(), None));
+                None
+            }
+            Some(b']' | b'}') => stack.pop().map(digest_of_container),
+            Some(b',' | b':') => None,
+            Some(_) => {
+                let (scalar, after) = rest.split_at(scalar_end(rest));
+                rest = after.trim_start();
+                let scalar = canonical_scalar(scalar);
+                if let Some(Open::Object(_, name @ None)) = stack.last_mut() {
+                    *name = Some(scalar);
+                    continue;
+                }
+                if !give(&mut stack, digest_of(&scalar)) {
+                    return digest_of(&scalar);
+                }
+                continue;
+            }
+        };
+        rest = rest[1..].trim_start();
+        if let Some(value) = done
+            && !give(&mut stack, value)
+        {
+            return value;
+        }
+    }
+}
+
+/// Puts a finished value into the container around it; false when there is none.
+fn give(stack: &mut [Open], value: u64) -> bool {
+    match stack.last_mut() {
+        None => return false,
+        Some(Open::Array(items)) => items.push(value),
+        Some(Open::Object(members, name)) => {
+            if let Some(name) = name.take() {
+                members.insert(name, value);
+            }
+        }
+    }
+    true
+}
+
+fn digest_of_container(open: Open) -> u64 {
+    match open {
+        Open::Array(items) => digest_of(&("array", items)),
+        Open::Object(members, _) => digest_of(&("object", members)),
+    }
+}
+
+fn digest_of(value: &impl Hash) -> u64 {
+    // Its keys are fixed, so the same value has the same digest in every run.
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Length of the scalar that `text` starts with.
+fn scalar_end(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    if bytes[0] != b'"' {
+        let end = text.find([',', ']', '}', ':', ' ', '\t', '\n', '\r']);
+        return end.unwrap_or(text.len());
+    }
+    let mut at = 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(text.len())
+}
+
+fn canonical_scalar(raw: &str) -> String {
+    if object::is_number(raw) {
+        return canonical_number(raw);
+    }
+    // A string with a cut surrogate pair has no decoded form; its spelling stands for it.
+    object::string(raw).map_or_else(|| raw.to_owned(), |text| object::quoted(&text))
+}
+
+/// `-0`, `1.50`, `15e-1` and the like: sign, digits without outer zeros, power of ten.
+fn canonical_number(raw: &str) -> String {
+    let (mantissa, exponent) = raw.split_once(['e', 'E']).unwrap_or((raw, "0"));
+    let Ok(exponent) = exponent.parse::<i64>() else {
+        return raw.to_owned();
+    };
+    let negative = mantissa.starts_with('-');
+    let mantissa = mantissa.trim_start_matches('-');
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_end_matches('0');
+    let dropped = digits.len() - significant.len();
+    let significant = significant.trim_start_matches('0');
+    if significant.is_empty() {
+        return "0".into();
+    }
+    let shift = i64::try_from(dropped).unwrap_or(0) - i64::try_from(fraction.len()).unwrap_or(0);
+    let sign = if negative { "-" } else { "" };
+    format!("{sign}{significant}e{}", exponent.saturating_add(shift))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings_of_one_value() {
+        for (a, b, same) in [
+            ("1", "1.0", true),
+            ("100", "1e2", true),
+            ("0.5", "5E-1", true),
+            ("-0", "0", true),
+            ("1", "-1", false),
+            ("1", "10", false),
+            ("1", "\"1\"", false),
+            ("true", "false", false),
+            (r#""é""#, r#""\u00e9""#, true),
+            (r#""\ud83d""#, r#""\ud83d""#, true),
+            (
+                r#"{"a":1,"b":[1,{"c":null}]}"#,
+                r#"{ "b": [1.0, {"c": null}], "a": 1 }"#,
+                true,
+            ),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2}"#, true),
+            (r#"["a","b"]"#, r#"["b","a"]"#, false),
+            (r#"{"a":[]}"#, r#"{"a":{}}"#, false),
+            (r#"["a]","b"]"#, r#"["a","]b"]"#, false),
+            (r#"{}"#, r#"{"a":null}"#, false),
+            ("123456789012345678901", "123456789012345678902", false),
+        ] {
+            assert_eq!(same_value(a, b), same, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn depth_is_no_limit() {
+        let deep = |inner: &str| format!("{}{inner}{}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(!same_value(&deep("1"), &deep("2")));
+    }
+}

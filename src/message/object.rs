@@ -1,0 +1,499 @@
+//! A JSON object as a list of raw slices: get, list, write.
+//!
+//! Values are never decoded unless asked for one by one, so a body may be megabytes long or nested
+//! a hundred thousand levels deep (A6). Of duplicate members the last one counts.
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Nesting up to which the bridge interprets what it must understand (A6).
+pub const MAX_DEPTH: usize = 128;
+
+/// Up to this many members, looking through all of them beats an index.
+const FEW: usize = 24;
+
+/// The members of one JSON object, each a slice of the text it was parsed from.
+#[derive(Clone, Debug, Default)]
+pub struct Object<'a> {
+    /// Key with its quotes, value as written.
+    members: Vec<(&'a str, &'a str)>,
+}
+
+impl<'a> Object<'a> {
+    /// The members of `text`, `None` when it is not an object.
+    #[must_use]
+    pub fn parse(text: &'a str) -> Option<Self> {
+        match serde_json::from_str(text) {
+            Ok(Body::Object(object)) => Some(object),
+            Ok(Body::Absent | Body::Null | Body::Other) | Err(_) => None,
+        }
+    }
+
+    /// The raw value of a member.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&'a str> {
+        self.members
+            .iter()
+            .find(|(key, _)| is_key(key, name))
+            .map(|(_, value)| *value)
+    }
+
+    /// The decoded value of a string member; `None` when it is absent or anything else.
+    #[must_use]
+    pub fn string(&self, name: &str) -> Option<Cow<'a, str>> {
+        self.get(name).and_then(string)
+    }
+
+    /// The members of an object member; `None` when it is absent or anything else.
+    #[must_use]
+    pub fn object(&self, name: &str) -> Option<Object<'a>> {
+        self.get(name).and_then(Object::parse)
+    }
+
+    /// Is the member there and `true`?
+    #[must_use]
+    pub fn is_true(&self, name: &str) -> bool {
+        self.get(name) == Some("true")
+    }
+
+    /// All members in their order: key with quotes, raw value.
+    pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> + '_ {
+        self.members.iter().copied()
+    }
+
+    /// Are there no members?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Keeps the last of each set of equal keys, at its own place.
+    fn without_duplicates(mut self) -> Self {
+        let members = &mut self.members;
+        if members.len() <= FEW {
+            let mut at = 0;
+            while at < members.len() {
+                let (key, _) = members[at];
+                if members[at + 1..]
+                    .iter()
+                    .any(|(later, _)| same_key(key, later))
+                {
+                    members.remove(at);
+                } else {
+                    at += 1;
+                }
+            }
+            return self;
+        }
+        let mut last = BTreeMap::new();
+        for (at, (key, _)) in members.iter().enumerate() {
+            last.insert(key_name(key), at);
+        }
+        if last.len() < members.len() {
+            let mut at = 0;
+            members.retain(|(key, _)| {
+                at += 1;
+                last.get(&key_name(key)) == Some(&(at - 1))
+            });
+        }
+        self
+    }
+}
+
+/// An object's members as places in a text, for keeping them beside the text they point into.
+#[derive(Clone, Debug, Default)]
+pub struct Spans(Vec<[usize; 4]>);
+
+impl Spans {
+    /// The places of `object`'s members in `text`, which it was parsed from.
+    #[must_use]
+    pub fn of(object: &Object<'_>, text: &str) -> Self {
+        let start = text.as_ptr() as usize;
+        let place = |part: &str| {
+            let from = part.as_ptr() as usize - start;
+            (from, from + part.len())
+        };
+        Spans(
+            object
+                .iter()
+                .map(|(key, value)| {
+                    let ((a, b), (c, d)) = (place(key), place(value));
+                    [a, b, c, d]
+                })
+                .collect(),
+        )
+    }
+
+    /// The object again; `text` is the one it was parsed from.
+    #[must_use]
+    pub fn read<'a>(&self, text: &'a str) -> Object<'a> {
+        let members = self
+            .0
+            .iter()
+            .map(|[a, b, c, d]| (&text[*a..*b], &text[*c..*d]))
+            .collect();
+        Object { members }
+    }
+}
+
+/// What stands where an object is expected.
+#[derive(Clone, Debug, Default)]
+pub enum Body<'a> {
+    /// The member is not there.
+    #[default]
+    Absent,
+    /// `null`.
+    Null,
+    /// An object.
+    Object(Object<'a>),
+    /// An array or another scalar.
+    Other,
+}
+
+impl<'a> Body<'a> {
+    /// The object, if it is one.
+    #[must_use]
+    pub fn object(self) -> Option<Object<'a>> {
+        match self {
+            Body::Object(object) => Some(object),
+            Body::Absent | Body::Null | Body::Other => None,
+        }
+    }
+
+    /// Is the member there at all?
+    #[must_use]
+    pub fn is_present(&self) -> bool {
+        !matches!(self, Body::Absent)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Body<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(BodyVisitor)
+    }
+}
+
+/// Lists the members of a body in the same pass that reads the line around it.
+struct BodyVisitor;
+
+impl<'de> Visitor<'de> for BodyVisitor {
+    type Value = Body<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::with_capacity(8);
+        while let Some(key) = map.next_key::<&RawValue>()? {
+            members.push((key.get(), map.next_value::<&RawValue>()?.get()));
+        }
+        Ok(Body::Object(Object { members }.without_duplicates()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Body::Other)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Body::Null)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Body::Other)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(Body::Other)
+    }
+}
+
+/// Is this raw key (with quotes) the name?
+pub fn is_key(raw: &str, name: &str) -> bool {
+    let inner = &raw[1..raw.len() - 1];
+    inner == name || (inner.contains('\\') && string(raw).is_some_and(|key| key == name))
+}
+
+fn same_key(a: &str, b: &str) -> bool {
+    a == b || ((a.contains('\\') || b.contains('\\')) && key_name(a) == key_name(b))
+}
+
+/// The decoded key, or its raw text where it has no decoded form (a cut surrogate pair).
+fn key_name(raw: &str) -> Cow<'_, str> {
+    string(raw).unwrap_or(Cow::Borrowed(raw))
+}
+
+/// The text of a JSON string; `None` when the raw value is anything else or has no UTF-8 form.
+#[must_use]
+pub fn string(raw: &str) -> Option<Cow<'_, str>> {
+    let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
+    if inner.contains('\\') {
+        return serde_json::from_str::<String>(raw).ok().map(Cow::Owned);
+    }
+    Some(Cow::Borrowed(inner))
+}
+
+/// The items of an array, raw; `None` when it is anything else.
+#[must_use]
+pub fn array(raw: &str) -> Option<Vec<&str>> {
+    let items: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
+    Some(items.into_iter().map(RawValue::get).collect())
+}
+
+/// The raw value is a string, whatever is in it.
+#[must_use]
+pub fn is_string(raw: &str) -> bool {
+    raw.starts_with('"')
+}
+
+/// The raw value is an object.
+#[must_use]
+pub fn is_object(raw: &str) -> bool {
+    raw.starts_with('{')
+}
+
+/// The raw value is a number.
+#[must_use]
+pub fn is_number(raw: &str) -> bool {
+    raw.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+}
+
+/// The raw value is a number without a fraction: `1`, `-7`, `1.0`, `1e3` (A5).
+#[must_use]
+pub fn is_integer(raw: &str) -> bool {
+    if !is_number(raw) {
+        return false;
+    }
+    let (mantissa, exponent) = match raw.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(i64::MAX)),
+        None => (raw, 0),
+    };
+    let fraction = mantissa
+        .split_once('.')
+        .map_or("", |(_, f)| f.trim_end_matches('0'));
+    let is_zero = mantissa.trim_matches(['-', '0', '.']).is_empty();
+    is_zero || i64::try_from(fraction.len()).is_ok_and(|needed| exponent >= needed)
+}
+
+/// Is the value nested deeper than the bridge interprets (A6)? `text` must be valid JSON.
+#[must_use]
+pub fn is_too_deep(text: &str) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
+    for byte in text.bytes() {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Writes one JSON object, member by member, to the end of a text.
+pub struct Writer<'o> {
+    out: &'o mut String,
+    empty: bool,
+}
+
+impl<'o> Writer<'o> {
+    /// Opens an object.
+    pub fn new(out: &'o mut String) -> Self {
+        out.push('{');
+        Writer { out, empty: true }
+    }
+
+    fn separate(&mut self) {
+        if !self.empty {
+            self.out.push(',');
+        }
+        self.empty = false;
+    }
+
+    /// A member whose key and value are JSON text already, the key with its quotes.
+    pub fn copy(&mut self, key: &str, value: &str) {
+        self.separate();
+        self.out.push_str(key);
+        self.out.push(':');
+        self.out.push_str(value);
+    }
+
+    /// A member of ours (a plain name) with a value that is JSON text.
+    pub fn raw(&mut self, name: &str, value: &str) {
+        self.open(name).push_str(value);
+    }
+
+    /// A member of ours with a string value.
+    pub fn string(&mut self, name: &str, value: &str) {
+        push_string(self.open(name), value);
+    }
+
+    /// Starts a member of ours; the caller writes its value.
+    pub fn open(&mut self, name: &str) -> &mut String {
+        self.separate();
+        self.out.push('"');
+        self.out.push_str(name);
+        self.out.push_str("\":");
+        self.out
+    }
+
+    /// Has nothing been written?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.empty
+    }
+
+    /// Closes the object.
+    pub fn end(self) {
+        self.out.push('}');
+    }
+}
+
+/// Writes an array of raw items.
+pub fn push_array<'i>(out: &mut String, items: impl IntoIterator<Item = &'i str>) {
+    out.push('[');
+    for (at, item) in items.into_iter().enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        out.push_str(item);
+    }
+    out.push(']');
+}
+
+/// Appends a text as a JSON string.
+pub fn push_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            c if u32::from(c) < 0x20 => {
+                use fmt::Write as _;
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// A text as a JSON string.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    push_string(&mut out, text);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_equal_members_counts() {
+        for (text, name, expected) in [
+            (r#"{"a":1,"b":2,"a":3}"#, "a", Some("3")),
+            (r#"{"a":1,"\u0061":2}"#, "a", Some("2")),
+            (r#"{"\u0061":1}"#, "a", Some("1")),
+            (r#"{"a":1}"#, "b", None),
+            (r#"{"\ud83d":1,"a":2}"#, "a", Some("2")),
+        ] {
+            assert_eq!(Object::parse(text).unwrap().get(name), expected, "{text}");
+        }
+        let many: String = (0..100).map(|n| format!("\"k{}\":{n},", n % 50)).collect();
+        let text = format!("{{{}}}", many.trim_end_matches(','));
+        let object = Object::parse(&text).unwrap();
+        assert_eq!(object.iter().count(), 50);
+        assert_eq!(object.get("k7"), Some("57"));
+    }
+
+    #[test]
+    fn only_objects_are_objects() {
+        for text in [
+            "[]", "1", "null", "\"x\"", "", "{", "{\"a\":}", "{} x", "1e400",
+        ] {
+            assert!(Object::parse(text).is_none(), "{text}");
+        }
+        assert!(Object::parse(" { } ").unwrap().is_empty());
+    }
+
+    #[test]
+    fn integers_by_value() {
+        for (text, expected) in [
+            ("1", true),
+            ("-1", true),
+            ("0", true),
+            ("1.0", true),
+            ("1.50", false),
+            ("1.5e1", true),
+            ("1e-1", false),
+            ("10e-1", false),
+            ("0e-5", true),
+            ("0.0", true),
+            ("123456789012345678901234567890", true),
+            ("1e99999999999999999999", true),
+            ("\"1\"", false),
+            ("true", false),
+        ] {
+            assert_eq!(is_integer(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_ignores_brackets_in_strings() {
+        let nest = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
+        assert!(!is_too_deep(&nest(MAX_DEPTH)));
+        assert!(is_too_deep(&nest(MAX_DEPTH + 1)));
+        assert!(!is_too_deep(&format!("[\"\\\"{}\"]", "[".repeat(500))));
+    }
+
+    #[test]
+    fn deep_values_do_not_recurse() {
+        let text = format!(
+            "{{\"a\":{}{},\"b\":1}}",
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
+        assert_eq!(Object::parse(&text).unwrap().get("b"), Some("1"));
+    }
+
+    #[test]
+    fn strings_are_escaped() {
+        assert_eq!(
+            quoted("a\"\\\n\u{1}é\u{2028}"),
+            "\"a\\\"\\\\\\n\\u0001é\u{2028}\""
+        );
+    }
+}

@@ -1,0 +1,315 @@
+//! Repairs of a server's results that strict clients would reject whole (D9, D10, D12).
+//!
+//! Each function takes the raw array and gives the repaired one, or nothing when it may go down
+//! as it is. Everything that is not named here stays as it was sent.
+
+use super::object::{Object, Writer, array, is_object, push_array};
+use super::vocabulary::Method;
+use std::borrow::Cow;
+
+/// What a repair found; one line for the person each (D10).
+pub type Findings = Vec<String>;
+
+/// The repaired value of a result's array member.
+///
+/// `nulls`: does the line hold the text `null` at all? Without it most repairs need no look.
+#[must_use]
+pub fn items<'a>(method: Method, raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
+    if method != Method::ToolsList && !nulls {
+        return Cow::Borrowed(raw);
+    }
+    let Some(entries) = array(raw) else {
+        return Cow::Borrowed(raw);
+    };
+    let mut entries: Vec<Cow<'a, str>> = entries
+        .into_iter()
+        .filter(|entry| *entry != "null")
+        .map(|entry| item(method, entry, nulls, found))
+        .collect();
+    if method == Method::ToolsList {
+        sort_by_name(&mut entries);
+    }
+    let mut out = String::with_capacity(raw.len() + 64);
+    push_array(&mut out, entries.iter().map(AsRef::as_ref));
+    Cow::Owned(out)
+}
+
+fn item<'a>(method: Method, entry: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
+    match method {
+        Method::ToolsList => tool(entry, nulls, found),
+        Method::PromptsList => edit(entry, |name, value| match name {
+            "\"arguments\"" => Some(each(value, without_nulls)),
+            _ => None,
+        }),
+        Method::ToolsCall => block(entry),
+        Method::PromptsGet => edit(entry, |name, value| match name {
+            "\"content\"" if value.starts_with('[') => Some(each(value, block)),
+            "\"content\"" => Some(block(value)),
+            _ => None,
+        }),
+        Method::ResourcesList
+        | Method::TemplatesList
+        | Method::ResourcesRead
+        | Method::Complete
+        | Method::Discover
+        | Method::Listen
+        | Method::Removed
+        | Method::Vendor => without_nulls(entry),
+    }
+}
+
+/// A content block: its own nulls, and those of the resource in it.
+fn block(entry: &str) -> Cow<'_, str> {
+    edit(entry, |name, value| {
+        (name == "\"resource\"").then(|| without_nulls(value))
+    })
+}
+
+fn without_nulls(entry: &str) -> Cow<'_, str> {
+    edit(entry, |_, _| None)
+}
+
+/// An array whose null entries are gone and whose other entries went through `repair`.
+fn each<'a>(raw: &'a str, repair: impl Fn(&'a str) -> Cow<'a, str>) -> Cow<'a, str> {
+    let Some(entries) = array(raw) else {
+        return Cow::Borrowed(raw);
+    };
+    let entries: Vec<_> = entries
+        .into_iter()
+        .filter(|e| *e != "null")
+        .map(repair)
+        .collect();
+    let mut out = String::with_capacity(raw.len());
+    push_array(&mut out, entries.iter().map(AsRef::as_ref));
+    Cow::Owned(out)
+}
+
+/// An object without its null members; `change` may give others a new value.
+fn edit<'a>(
+    entry: &'a str,
+    change: impl Fn(&str, &'a str) -> Option<Cow<'a, str>>,
+) -> Cow<'a, str> {
+    if !entry.contains("null") {
+        return Cow::Borrowed(entry);
+    }
+    let Some(object) = Object::parse(entry) else {
+        return Cow::Borrowed(entry);
+    };
+    let mut out = String::with_capacity(entry.len());
+    let mut writer = Writer::new(&mut out);
+    for (name, value) in object.iter().filter(|(_, value)| *value != "null") {
+        writer.copy(name, change(name, value).as_deref().unwrap_or(value));
+    }
+    writer.end();
+    Cow::Owned(out)
+}
+
+const PLAIN_SCHEMA: &str = "{\"type\":\"object\"}";
+
+/// A tool: its nulls, and an `inputSchema` that says `"type":"object"` (D10).
+fn tool<'a>(entry: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
+    let Some(object) = Object::parse(entry) else {
+        return Cow::Borrowed(entry);
+    };
+    let schema = object
+        .get("inputSchema")
+        .map_or(Cow::Borrowed(PLAIN_SCHEMA), schema);
+    let is_whole = object.get("inputSchema").is_some_and(|raw| *raw == *schema);
+    let has_nulls = nulls && object.iter().any(|(_, value)| value == "null");
+    if is_whole && !has_nulls {
+        return Cow::Borrowed(entry);
+    }
+    if !is_whole {
+        let name = object
+            .string("name")
+            .unwrap_or(Cow::Borrowed("without a name"));
+        found.push(format!(
+            "tool {name}: inputSchema repaired, clients would reject the whole list"
+        ));
+    }
+    let mut out = String::with_capacity(entry.len() + 64);
+    let mut writer = Writer::new(&mut out);
+    let mut written = false;
+    for (name, value) in object.iter() {
+        if name == "\"inputSchema\"" {
+            writer.copy(name, &schema);
+            written = true;
+        } else if value != "null" {
+            writer.copy(name, value);
+        }
+    }
+    if !written {
+        writer.raw("inputSchema", &schema);
+    }
+    writer.end();
+    Cow::Owned(out)
+}
+
+fn schema(raw: &str) -> Cow<'_, str> {
+    let Some(object) = Object::parse(raw) else {
+        return Cow::Borrowed(PLAIN_SCHEMA);
+    };
+    let typed = object.get("type") == Some("\"object\"");
+    if typed && !object.iter().any(|(_, value)| value == "null") {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = String::with_capacity(raw.len() + 20);
+    let mut writer = Writer::new(&mut out);
+    if object.get("type").is_none() {
+        writer.raw("type", "\"object\"");
+    }
+    for (name, value) in object.iter() {
+        if name == "\"type\"" {
+            writer.raw("type", "\"object\"");
+        } else if value != "null" {
+            writer.copy(name, value);
+        }
+    }
+    writer.end();
+    Cow::Owned(out)
+}
+
+/// By code points, stable; a tool without a string name goes to the end (D9).
+fn sort_by_name(tools: &mut Vec<Cow<'_, str>>) {
+    let mut keyed: Vec<(Option<String>, Cow<'_, str>)> = tools
+        .drain(..)
+        .map(|tool| {
+            let name = Object::parse(&tool).and_then(|t| t.string("name").map(Cow::into_owned));
+            (name, tool)
+        })
+        .collect();
+    keyed.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
+    tools.extend(keyed.into_iter().map(|(_, tool)| tool));
+}
+
+/// `completion` with its `values` an array of at most 100 (D11, D12).
+#[must_use]
+pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
+    const MOST: usize = 100;
+    let Some(raw) = raw.filter(|raw| is_object(raw)) else {
+        return Cow::Borrowed("{\"values\":[]}");
+    };
+    let Some(object) = Object::parse(raw) else {
+        return Cow::Borrowed(raw);
+    };
+    let values = object.get("values").filter(|raw| *raw != "null");
+    let many = values.and_then(array).filter(|items| items.len() > MOST);
+    if values.is_some() && many.is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = String::with_capacity(raw.len());
+    let mut writer = Writer::new(&mut out);
+    for (name, value) in object.iter() {
+        if name != "\"values\"" && !(name == "\"hasMore\"" && many.is_some()) {
+            writer.copy(name, value);
+        }
+    }
+    match many {
+        Some(items) => {
+            push_array(writer.open("values"), items[..MOST].iter().copied());
+            writer.raw("hasMore", "true");
+        }
+        None => writer.raw("values", "[]"),
+    }
+    writer.end();
+    Cow::Owned(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(method: Method, raw: &str, expected: &str) {
+        assert_eq!(
+            items(method, raw, raw.contains("null"), &mut Vec::new()),
+            expected,
+            "{raw}"
+        );
+    }
+
+    #[test]
+    fn tools() {
+        for (raw, expected) in [
+            (
+                r#"[{"name":"b","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}]"#,
+                r#"[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}]"#,
+            ),
+            (
+                r#"[{"x":1}]"#,
+                r#"[{"x":1,"inputSchema":{"type":"object"}}]"#,
+            ),
+            (
+                r#"[{"name":"a","inputSchema":{"properties":{}}}]"#,
+                r#"[{"name":"a","inputSchema":{"type":"object","properties":{}}}]"#,
+            ),
+            (
+                r#"[{"name":"a","inputSchema":{"a":1e400,"type":["object","null"]}}]"#,
+                r#"[{"name":"a","inputSchema":{"a":1e400,"type":"object"}}]"#,
+            ),
+            (
+                r#"[{"name":"a","inputSchema":[]}]"#,
+                r#"[{"name":"a","inputSchema":{"type":"object"}}]"#,
+            ),
+            ("[3]", "[3]"),
+        ] {
+            check(Method::ToolsList, raw, expected);
+        }
+    }
+
+    #[test]
+    fn a_repair_is_told_once_a_tool() {
+        let mut found = Vec::new();
+        let raw = r#"[{"name":"a"},{"name":"b","inputSchema":{"type":"object"}},{"title":"c"}]"#;
+        let _ = items(Method::ToolsList, raw, false, &mut found);
+        assert_eq!(found.len(), 2);
+    }
+
+    #[test]
+    fn nulls_only_where_they_hurt() {
+        check(
+            Method::ToolsCall,
+            r#"[null,{"type":"text","text":"null","annotations":null}]"#,
+            r#"[{"type":"text","text":"null"}]"#,
+        );
+        check(
+            Method::PromptsGet,
+            r#"[{"role":"user","content":{"type":"resource","resource":{"uri":"u","mimeType":null}}}]"#,
+            r#"[{"role":"user","content":{"type":"resource","resource":{"uri":"u"}}}]"#,
+        );
+        check(
+            Method::PromptsList,
+            r#"[{"name":"p","arguments":[{"name":"x","required":null},null]}]"#,
+            r#"[{"name":"p","arguments":[{"name":"x"}]}]"#,
+        );
+        check(
+            Method::ResourcesRead,
+            r#"[{"uri":"u","text":"t","_meta":{"a":null}}]"#,
+            r#"[{"uri":"u","text":"t","_meta":{"a":null}}]"#,
+        );
+    }
+
+    #[test]
+    fn completions() {
+        let many = format!("[{}]", vec!["\"v\""; 101].join(","));
+        let cut = format!(
+            r#"{{"total":101,"values":[{}],"hasMore":true}}"#,
+            vec!["\"v\""; 100].join(",")
+        );
+        for (raw, expected) in [
+            (Some(r#"{"values":["a"]}"#), r#"{"values":["a"]}"#),
+            (
+                Some(r#"{"values":null,"total":3}"#),
+                r#"{"total":3,"values":[]}"#,
+            ),
+            (None, r#"{"values":[]}"#),
+            (
+                Some(&*format!(
+                    r#"{{"values":{many},"hasMore":false,"total":101}}"#
+                )),
+                cut.as_str(),
+            ),
+        ] {
+            assert_eq!(completion(raw), expected);
+        }
+    }
+}

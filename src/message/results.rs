@@ -1,0 +1,240 @@
+//! What a result of the server looks like to the client (D2-D4, D12, C4, K2).
+
+use super::object::{Object, Writer, is_integer, is_key, is_object, is_string};
+use super::repair::{self, Findings};
+use super::vocabulary::{Method, NOT_DOWNWARD, key};
+
+/// What every result carries besides its own members.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamp<'a> {
+    /// The server's identity, as JSON text (C4).
+    pub server_info: &'a str,
+    /// Milliseconds for which lists and reads may be kept (C6).
+    pub cache_ttl_ms: u64,
+}
+
+/// Writes `"result":{...}`: the server's members, repaired, and ours.
+pub fn write_complete(
+    out: &mut String,
+    method: Method,
+    result: &Object<'_>,
+    stamp: Stamp<'_>,
+    found: &mut Findings,
+) {
+    out.push_str("\"result\":");
+    let mut down = Writer::new(out);
+    down.raw("resultType", "\"complete\"");
+    let required = method.array_member();
+    let mut has_required = false;
+    for (name, value) in result.iter() {
+        if ours(method, name) || (value == "null" && is_dropped_null(method, name)) {
+            continue;
+        }
+        if required.is_some_and(|member| is_key(name, member)) {
+            has_required = true;
+            if value == "null" {
+                down.copy(name, "[]");
+            } else {
+                let nulls = value.contains("null");
+                down.copy(name, &repair::items(method, value, nulls, found));
+            }
+        } else {
+            down.copy(name, value);
+        }
+    }
+    if let (Some(member), false) = (required, has_required) {
+        down.raw(member, "[]");
+    }
+    if method == Method::Complete {
+        down.raw("completion", &repair::completion(result.get("completion")));
+    }
+    if method.is_cacheable() {
+        write_cache_hints(&mut down, result, stamp);
+    }
+    write_meta(&mut down, result.get("_meta"), stamp.server_info);
+    down.end();
+}
+
+/// Members that are written apart, whatever the server said.
+fn ours(method: Method, name: &str) -> bool {
+    const CACHE: [&str; 2] = ["ttlMs", "cacheScope"];
+    is_key(name, "resultType")
+        || is_key(name, "_meta")
+        || (method != Method::Vendor && CACHE.iter().any(|member| is_key(name, member)))
+        || (method == Method::Complete && is_key(name, "completion"))
+}
+
+/// Optional members for which clients take absence but not null (D10).
+fn is_dropped_null(method: Method, name: &str) -> bool {
+    method != Method::Vendor
+        && ["isError", "description", "nextCursor"]
+            .iter()
+            .any(|member| is_key(name, member))
+}
+
+/// The server's own hints only where they are valid, else the option's (D2, D3).
+fn write_cache_hints(down: &mut Writer<'_>, result: &Object<'_>, stamp: Stamp<'_>) {
+    let ttl = result
+        .get("ttlMs")
+        .filter(|raw| is_integer(raw) && !raw.starts_with('-'));
+    match ttl {
+        Some(raw) => down.raw("ttlMs", raw),
+        None => down.raw("ttlMs", &stamp.cache_ttl_ms.to_string()),
+    }
+    let scope = result
+        .get("cacheScope")
+        .filter(|raw| matches!(*raw, "\"public\"" | "\"private\""));
+    down.raw("cacheScope", scope.unwrap_or("\"private\""));
+}
+
+/// The server's `_meta` without reserved keys, and whose result it is (C4, K2).
+pub fn write_meta(down: &mut Writer<'_>, meta: Option<&str>, server_info: &str) {
+    let meta = meta.and_then(Object::parse).unwrap_or_default();
+    let own_info = meta.get(key::SERVER_INFO).filter(|raw| is_identity(raw));
+    let mut members = Writer::new(down.open("_meta"));
+    for (name, value) in kept_meta(&meta) {
+        members.copy(name, value);
+    }
+    members.raw(key::SERVER_INFO, own_info.unwrap_or(server_info));
+    members.end();
+}
+
+/// Members of a server's `_meta` that may come down (K2).
+pub fn kept_meta<'a>(meta: &Object<'a>) -> Vec<(&'a str, &'a str)> {
+    meta.iter()
+        .filter(|(name, _)| {
+            !is_key(name, key::SERVER_INFO) && !NOT_DOWNWARD.iter().any(|k| is_key(name, k))
+        })
+        .collect()
+}
+
+/// A `serverInfo` of the server's own that may stay (K2).
+fn is_identity(raw: &str) -> bool {
+    is_object(raw)
+        && Object::parse(raw).is_some_and(|info| {
+            ["name", "version"]
+                .iter()
+                .all(|name| info.get(name).is_some_and(is_string))
+        })
+}
+
+/// Did the server say that the tool failed?
+#[must_use]
+pub fn is_tool_error(result: &Object<'_>) -> bool {
+    result.is_true("isError")
+}
+
+/// Writes `"result":{...}` of an `input_required` answer (E3): `requests` is a list of key and
+/// `{"method":...,"params":...}`.
+pub fn write_input_required<'q>(
+    out: &mut String,
+    requests: impl Iterator<Item = (String, &'q str)>,
+    state: &str,
+    server_info: &str,
+) {
+    out.push_str("\"result\":");
+    let mut down = Writer::new(out);
+    down.raw("resultType", "\"input_required\"");
+    let mut questions = Writer::new(down.open("inputRequests"));
+    for (name, request) in requests {
+        questions.raw(&name, request);
+    }
+    questions.end();
+    down.string("requestState", state);
+    write_meta(&mut down, None, server_info);
+    down.end();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complete(method: Method, result: &str) -> String {
+        let mut out = String::new();
+        let stamp = Stamp {
+            server_info: "{}",
+            cache_ttl_ms: 7,
+        };
+        write_complete(
+            &mut out,
+            method,
+            &Object::parse(result).unwrap(),
+            stamp,
+            &mut Vec::new(),
+        );
+        out.strip_prefix("\"result\":{\"resultType\":\"complete\"")
+            .and_then(|rest| {
+                rest.strip_suffix(",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{}}}")
+            })
+            .unwrap_or(&out)
+            .to_owned()
+    }
+
+    #[test]
+    fn members() {
+        for (method, result, expected) in [
+            (Method::ToolsCall, "{}", r#","content":[]"#),
+            (
+                Method::ToolsCall,
+                r#"{"content":null,"structuredContent":null,"ttlMs":3,"isError":null}"#,
+                r#","content":[],"structuredContent":null"#,
+            ),
+            (
+                Method::ResourcesRead,
+                r#"{"contents":[],"ttlMs":-1,"cacheScope":"public"}"#,
+                r#","contents":[],"ttlMs":7,"cacheScope":"public""#,
+            ),
+            (
+                Method::ToolsList,
+                r#"{"nextCursor":null,"tools":null,"ttlMs":1.5}"#,
+                r#","tools":[],"ttlMs":7,"cacheScope":"private""#,
+            ),
+            (
+                Method::PromptsGet,
+                r#"{"description":null,"messages":[]}"#,
+                r#","messages":[]"#,
+            ),
+            (
+                Method::Complete,
+                r#"{"completion":{"values":[]}}"#,
+                r#","completion":{"values":[]}"#,
+            ),
+            (
+                Method::Vendor,
+                r#"{"ttlMs":1,"nextCursor":null}"#,
+                r#","ttlMs":1,"nextCursor":null"#,
+            ),
+        ] {
+            assert_eq!(complete(method, result), expected, "{result}");
+        }
+    }
+
+    #[test]
+    fn meta() {
+        for (meta, expected) in [
+            (
+                r#"{"a":1}"#,
+                r#"{"a":1,"io.modelcontextprotocol/serverInfo":{}}"#,
+            ),
+            (
+                r#"{"io.modelcontextprotocol/related-task":1}"#,
+                r#"{"io.modelcontextprotocol/serverInfo":{}}"#,
+            ),
+            (
+                r#"{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"v"}}"#,
+                r#"{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"v"}}"#,
+            ),
+            (
+                r#"{"io.modelcontextprotocol/serverInfo":{"name":1}}"#,
+                r#"{"io.modelcontextprotocol/serverInfo":{}}"#,
+            ),
+            ("3", r#"{"io.modelcontextprotocol/serverInfo":{}}"#),
+        ] {
+            let mut out = String::new();
+            let mut down = Writer::new(&mut out);
+            write_meta(&mut down, Some(meta), "{}");
+            down.end();
+            assert_eq!(out, format!("{{\"_meta\":{expected}}}"), "{meta}");
+        }
+    }
+}

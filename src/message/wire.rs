@@ -1,0 +1,395 @@
+//! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
+
+use super::object::{self, Body, Object, is_integer, is_key, is_string};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::borrow::Cow;
+use std::fmt;
+
+/// A request id exactly as its sender wrote it: compared and echoed by its text (A5).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id(Box<str>);
+
+impl Id {
+    /// The id, where the raw value is a string or an integral number (A5).
+    #[must_use]
+    pub fn read(raw: &str) -> Option<Self> {
+        (is_string(raw) || is_integer(raw)).then(|| Id(raw.into()))
+    }
+
+    /// The JSON text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Bytes it takes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Never; an id is a value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// One JSON object that claims to be JSON-RPC, its members not judged yet.
+#[derive(Debug, Default)]
+struct Parts<'a> {
+    jsonrpc: Option<&'a str>,
+    id: Option<&'a str>,
+    method: Option<&'a str>,
+    params: Body<'a>,
+    result: Body<'a>,
+    error: Body<'a>,
+}
+
+impl Parts<'_> {
+    fn is_version_2(&self) -> bool {
+        self.jsonrpc
+            .is_some_and(|raw| object::string(raw).is_some_and(|v| v == "2.0"))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PartsVisitor)
+    }
+}
+
+/// Reads the envelope and lists the members of its body in one pass over the line.
+struct PartsVisitor;
+
+impl<'de> Visitor<'de> for PartsVisitor {
+    type Value = Parts<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON-RPC object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut parts = Parts::default();
+        while let Some(key) = map.next_key::<&RawValue>()?.map(RawValue::get) {
+            if is_key(key, "jsonrpc") {
+                parts.jsonrpc = Some(map.next_value::<&RawValue>()?.get());
+            } else if is_key(key, "id") {
+                parts.id = Some(map.next_value::<&RawValue>()?.get());
+            } else if is_key(key, "method") {
+                parts.method = Some(map.next_value::<&RawValue>()?.get());
+            } else if is_key(key, "params") {
+                parts.params = map.next_value()?;
+            } else if is_key(key, "result") {
+                parts.result = map.next_value()?;
+            } else if is_key(key, "error") {
+                parts.error = map.next_value()?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(parts)
+    }
+}
+
+/// Why a line is no message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NoMessage {
+    /// Not JSON at all.
+    NotJson,
+    /// JSON, but not one object.
+    NotAnObject,
+}
+
+fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
+    if let Ok(parts) = serde_json::from_str(text) {
+        return Ok(parts);
+    }
+    // A body that is a scalar with no decoded form (a cut surrogate pair, 1e400) fails above
+    // although it is JSON; so does everything that is no object.
+    let raw: &RawValue = serde_json::from_str(text).map_err(|_| NoMessage::NotJson)?;
+    let all = Object::parse(raw.get()).ok_or(NoMessage::NotAnObject)?;
+    let body = |name| match all.get(name) {
+        None => Body::Absent,
+        Some("null") => Body::Null,
+        Some(raw) => Object::parse(raw).map_or(Body::Other, Body::Object),
+    };
+    Ok(Parts {
+        jsonrpc: all.get("jsonrpc"),
+        id: all.get("id"),
+        method: all.get("method"),
+        params: body("params"),
+        result: body("result"),
+        error: body("error"),
+    })
+}
+
+/// What a line from the client is.
+#[derive(Debug)]
+pub enum FromClient<'a> {
+    /// A request, which is owed one answer.
+    Request(Id, Cow<'a, str>, Body<'a>),
+    /// A notification; never answered (A10).
+    Notification(Cow<'a, str>, Body<'a>),
+    /// A response; modern clients have nothing to respond to (A9).
+    Response,
+    /// Not JSON (A7).
+    NotJson,
+    /// JSON, but no message; with the id where it was readable and legal (A8).
+    Invalid(Option<Id>),
+}
+
+/// Reads a line from the client.
+#[must_use]
+pub fn from_client(text: &str) -> FromClient<'_> {
+    let parts = match parts(text) {
+        Ok(parts) => parts,
+        Err(NoMessage::NotJson) => return FromClient::NotJson,
+        Err(NoMessage::NotAnObject) => return FromClient::Invalid(None),
+    };
+    let id = parts.id.and_then(Id::read);
+    if parts.method.is_none() && (parts.result.is_present() || parts.error.is_present()) {
+        return FromClient::Response;
+    }
+    let version = parts.is_version_2();
+    match (parts.method.and_then(object::string), parts.id) {
+        (Some(method), None) if version => FromClient::Notification(method, parts.params),
+        (Some(method), Some(_)) if version => match id {
+            Some(id) => FromClient::Request(id, method, parts.params),
+            None => FromClient::Invalid(None),
+        },
+        _ => FromClient::Invalid(id),
+    }
+}
+
+/// What a line from the server, or one element of its batch, is.
+#[derive(Debug)]
+pub enum FromServer<'a> {
+    /// A request: a ping, a question, or something we do not know (H7).
+    Request(Id, Cow<'a, str>, Body<'a>),
+    /// A notification (H9).
+    Notification(Cow<'a, str>, Body<'a>),
+    /// The answer to the request of ours with this number; `Err` holds the error object (A18).
+    Response(Option<u64>, Result<Body<'a>, Body<'a>>),
+    /// Nothing that could be relayed: a banner, a log line, a foreign object (A16).
+    Noise,
+}
+
+/// Reads a line from the server: one message, or several where it is a batch (A14, A15).
+#[must_use]
+pub fn from_server(text: &str) -> Vec<FromServer<'_>> {
+    match parts(text) {
+        Ok(parts) => vec![server_message(parts)],
+        Err(NoMessage::NotJson) => vec![FromServer::Noise],
+        Err(NoMessage::NotAnObject) => match object::array(text) {
+            Some(items) => items
+                .into_iter()
+                .map(|item| parts(item).map_or(FromServer::Noise, server_message))
+                .collect(),
+            None => vec![FromServer::Noise],
+        },
+    }
+}
+
+fn server_message(parts: Parts<'_>) -> FromServer<'_> {
+    if !parts.is_version_2() {
+        return FromServer::Noise;
+    }
+    match (parts.method, parts.id) {
+        (Some(method), id) => match (object::string(method), id.map(Id::read)) {
+            (Some(method), None) => FromServer::Notification(method, parts.params),
+            (Some(method), Some(Some(id))) => FromServer::Request(id, method, parts.params),
+            _ => FromServer::Noise,
+        },
+        (None, id) if parts.error.is_present() && !matches!(parts.error, Body::Null) => {
+            FromServer::Response(id.and_then(own_number), Err(parts.error))
+        }
+        (None, id) if parts.result.is_present() => {
+            FromServer::Response(id.and_then(own_number), Ok(parts.result))
+        }
+        (None, _) => FromServer::Noise,
+    }
+}
+
+/// The id as one of our own numbers: a JSON number of that value, never a string (A17).
+fn own_number(raw: &str) -> Option<u64> {
+    let digits = raw.strip_suffix(".0").unwrap_or(raw);
+    digits.parse().ok().filter(|_| !digits.starts_with('+'))
+}
+
+/// A line that no JSON parser takes, from which the number of a running request can still be
+/// read: the broken answer to it (A16). It starts as an object and names no method.
+#[must_use]
+pub fn broken_answer(text: &str) -> Option<u64> {
+    if !text.trim_start().starts_with('{') || text.contains("\"method\"") {
+        return None;
+    }
+    let mut rest = text;
+    while let Some(at) = rest.find("\"id\"") {
+        rest = &rest[at + 4..];
+        let value = rest.trim_start().strip_prefix(':').map(str::trim_start);
+        let digits = value.map_or("", |v| {
+            let end = v.find(|c: char| !c.is_ascii_digit()).unwrap_or(v.len());
+            &v[..end]
+        });
+        if let Ok(number) = digits.parse() {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The start of every line we write.
+pub const HEAD: &str = "{\"jsonrpc\":\"2.0\"";
+
+/// A response line: `outcome` is `"result":...` or `"error":...` (A4).
+#[must_use]
+pub fn response(id: Option<&str>, outcome: &str) -> Vec<u8> {
+    let mut out = String::with_capacity(outcome.len() + 64);
+    response_head(&mut out, id);
+    out.push_str(outcome);
+    close(out)
+}
+
+/// Starts a response line; the caller writes the outcome and closes it with [`close`].
+pub fn response_head(out: &mut String, id: Option<&str>) {
+    out.push_str(HEAD);
+    out.push(',');
+    if let Some(id) = id {
+        out.push_str("\"id\":");
+        out.push_str(id);
+        out.push(',');
+    }
+}
+
+/// Ends a line that [`HEAD`] began.
+#[must_use]
+pub fn close(mut out: String) -> Vec<u8> {
+    out.push_str("}\n");
+    out.into_bytes()
+}
+
+/// A request line of ours. `method` is a plain name; `params` is an object, "" leaves it out.
+#[must_use]
+pub fn request(id: u64, method: &str, params: &str) -> Vec<u8> {
+    let mut out = String::with_capacity(params.len() + method.len() + 64);
+    out.push_str(HEAD);
+    out.push_str(",\"id\":");
+    out.push_str(&id.to_string());
+    finish_call(out, method, params)
+}
+
+/// A notification line of ours. `params` is an object, "" leaves it out.
+#[must_use]
+pub fn notification(method: &str, params: &str) -> Vec<u8> {
+    let mut out = String::with_capacity(params.len() + method.len() + 64);
+    out.push_str(HEAD);
+    finish_call(out, method, params)
+}
+
+fn finish_call(mut out: String, method: &str, params: &str) -> Vec<u8> {
+    out.push_str(",\"method\":");
+    object::push_string(&mut out, method);
+    if !params.is_empty() {
+        out.push_str(",\"params\":");
+        out.push_str(params);
+    }
+    close(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn client_lines() {
+        for (text, expected) in [
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, "request 1 a"),
+            (
+                r#"{"jsonrpc":"2.0","id":"","method":"a","params":{}}"#,
+                "request \"\" a",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1.0,"method":"a"}"#,
+                "request 1.0 a",
+            ),
+            (r#"{"jsonrpc":"2.0","method":"a"}"#, "notification a"),
+            (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response"),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"a","params":"\ud83d"}"#,
+                "request 1 a",
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"a","params":1e400}"#,
+                "request 1 a",
+            ),
+            (r#"{"id":1,"method":"a"}"#, "invalid 1"),
+            (r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#, "invalid -"),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#, "invalid -"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":7}"#, "invalid 7"),
+            (r#"{"jsonrpc":"2.0","id":7}"#, "invalid 7"),
+            ("[]", "invalid -"),
+            ("42", "invalid -"),
+            ("1e400", "invalid -"),
+            ("nonsense", "not json"),
+            ("", "not json"),
+        ] {
+            let seen = match from_client(text) {
+                FromClient::Request(id, method, _) => format!("request {id} {method}"),
+                FromClient::Notification(method, _) => format!("notification {method}"),
+                FromClient::Response => "response".into(),
+                FromClient::NotJson => "not json".into(),
+                FromClient::Invalid(id) => {
+                    format!("invalid {}", id.map_or("-".into(), |id| id.to_string()))
+                }
+            };
+            assert_eq!(seen, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn server_ids_match_by_type_and_value() {
+        for (raw, expected) in [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("\"7\"", None),
+            ("+7", None),
+            ("-7", None),
+            ("null", None),
+        ] {
+            assert_eq!(own_number(raw), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn batches_are_taken_apart() {
+        let text = r#"[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":3,"result":{}},5]"#;
+        let messages = from_server(text);
+        assert!(matches!(messages[0], FromServer::Notification(..)));
+        assert!(matches!(messages[1], FromServer::Response(Some(3), Ok(_))));
+        assert!(matches!(messages[2], FromServer::Noise));
+    }
+
+    #[test]
+    fn broken_answers_name_their_request() {
+        for (text, expected) in [
+            (
+                r#"{"jsonrpc":"2.0","id":12,"result":{"a":"he said "no""}}"#,
+                Some(12),
+            ),
+            (r#"{"jsonrpc":"2.0","id" : 12,"result":"#, Some(12)),
+            (r#"{"id":12,"method":"x","#, None),
+            (r#"starting {"id":12}"#, None),
+            (r#"{"id":"12","#, None),
+        ] {
+            assert_eq!(broken_answer(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A server process: its start, its pipes, and the ladder that ends it (H10, H13).
+//!
+//! ```text
+//!  stop ──▶ stdin closes once it is written ── a third of the grace ──▶ SIGTERM ── its end ──▶ SIGKILL
+//! ```
+//!
+//! The signals go to the process group. The process stays unreaped until its group is ended, so
+//! that its number cannot come to mean somebody else.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crossbeam_channel::{Receiver, Sender, never};
+
+use super::outlet::Outlet;
+use super::readers::{Batch, read_server};
+use super::sink::Sink;
+use crate::bridge::{Exit, Frame, Generation, Time};
+use crate::sys;
+
+/// What to start, and with what around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Launch {
+    /// The command as typed; without a slash it is looked for on the child's `PATH`.
+    pub program: OsString,
+    /// Its arguments, word for word.
+    pub args: Vec<OsString>,
+    /// Its whole environment.
+    pub env: Vec<(OsString, OsString)>,
+    /// Its working directory; ours if none.
+    pub cwd: Option<PathBuf>,
+}
+
+/// What a starting server needs to know of the loop.
+pub(crate) struct Wiring<'a> {
+    pub(crate) line_limit: usize,
+    pub(crate) low_water: usize,
+    pub(crate) news: &'a Sender<()>,
+}
+
+/// A running server process, or one that has ended and is still being read.
+pub(crate) struct Server {
+    pub(crate) generation: Generation,
+    /// Also the number of its process group.
+    pub(crate) pid: i32,
+    child: Child,
+    input: Option<Outlet>,
+    /// Its lines; never ready again after the end.
+    pub(crate) batches: Receiver<Batch>,
+    /// Its output is read to the end.
+    pub(crate) closed: bool,
+    /// Open while the process lives; closing it tells the reader.
+    alive: Option<OwnedFd>,
+    pub(crate) exit: Option<Exit>,
+    ladder: Option<Ladder>,
+}
+
+/// The deadlines of a stop that still lie ahead.
+struct Ladder {
+    term_at: Option<Time>,
+    kill_at: Option<Time>,
+}
+
+impl Server {
+    /// Starts the process. The error is a sentence that names the command (H13).
+    pub(crate) fn start(
+        launch: &Launch,
+        generation: Generation,
+        wiring: &Wiring<'_>,
+    ) -> Result<Self, String> {
+        let mut command = Command::new(&launch.program);
+        command
+            .args(&launch.args)
+            .env_clear()
+            .envs(launch.env.iter().map(|(n, v)| (n, v)));
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit());
+        command.process_group(0);
+        if let Some(cwd) = &launch.cwd {
+            if !cwd.is_dir() {
+                return Err(format!(
+                    "cannot start '{}': '{}' is not a directory",
+                    launch.program.display(),
+                    cwd.display()
+                ));
+            }
+            command.current_dir(cwd);
+        }
+        sys::before_exec(&mut command);
+        let mut child = command
+            .spawn()
+            .map_err(|error| unstartable(launch, &error))?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let pid = i32::try_from(child.id()).unwrap_or(0);
+        match pipes.map(|pipes| connect(pipes, wiring)) {
+            Some(Ok((input, batches, alive))) => Ok(Server {
+                generation,
+                pid,
+                child,
+                input: Some(input),
+                batches,
+                closed: false,
+                alive: Some(alive),
+                exit: None,
+                ladder: None,
+            }),
+            failed => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let cause = match failed {
+                    Some(Err(error)) => error.to_string(),
+                    Some(Ok(_)) | None => "no pipes".to_owned(),
+                };
+                Err(format!(
+                    "cannot talk to '{}': {cause}",
+                    launch.program.display()
+                ))
+            }
+        }
+    }
+
+    /// Queues a frame for its stdin, unless that is closed.
+    pub(crate) fn push(&mut self, frame: Frame) {
+        if let Some(input) = &mut self.input {
+            input.push(frame);
+        }
+    }
+
+    /// Writes what was pushed.
+    pub(crate) fn flush(&mut self) {
+        if let Some(input) = &mut self.input {
+            input.flush();
+        }
+    }
+
+    /// Bytes that it has not read yet.
+    pub(crate) fn queued(&self) -> usize {
+        self.input.as_ref().map_or(0, Outlet::queued)
+    }
+
+    /// Bytes pushed and not flushed.
+    pub(crate) fn unflushed(&self) -> usize {
+        self.input.as_ref().map_or(0, Outlet::unflushed)
+    }
+
+    /// Begins the ladder; one that runs goes on as it is.
+    pub(crate) fn stop(&mut self, now: Time, grace_ms: u64) {
+        if self.ladder.is_none() {
+            self.input = None;
+            self.ladder = Some(Ladder {
+                term_at: Some(now.after(grace_ms / 3)),
+                kill_at: Some(now.after(grace_ms)),
+            });
+        }
+    }
+
+    /// Goes to the end of a ladder that runs.
+    pub(crate) fn hurry(&mut self, now: Time) {
+        if let Some(ladder) = &mut self.ladder {
+            ladder.kill_at = ladder.kill_at.map(|at| at.min(now));
+        }
+        self.climb(now);
+    }
+
+    /// When the next step of the ladder is due.
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        let ladder = self.ladder.as_ref().filter(|_| self.exit.is_none())?;
+        ladder.term_at.min(ladder.kill_at).or(ladder.kill_at)
+    }
+
+    /// Takes the steps that are due.
+    pub(crate) fn climb(&mut self, now: Time) {
+        let Some(ladder) = self.ladder.as_mut().filter(|_| self.exit.is_none()) else {
+            return;
+        };
+        if ladder.term_at.take_if(|at| *at <= now).is_some() {
+            let _ = sys::signal_group(self.pid, sys::SIGTERM); // gone: its exit tells
+        }
+        if ladder.kill_at.take_if(|at| *at <= now).is_some() {
+            let _ = sys::signal_group(self.pid, sys::SIGKILL);
+        }
+    }
+
+    /// Looks whether the process has ended; if so, its reader takes the rest and stops.
+    pub(crate) fn look(&mut self) {
+        if self.exit.is_none()
+            && let Some(status) = sys::ended(self.pid).unwrap_or(Some(Ok(0)))
+        {
+            self.exit = Some(match status {
+                Ok(code) => Exit::Code(code),
+                Err(signal) => Exit::Signal(signal),
+            });
+            self.alive = None;
+        }
+    }
+
+    /// Its output is at its end; nothing more is to be had from it.
+    pub(crate) fn close_output(&mut self) {
+        self.closed = true;
+        self.batches = never();
+    }
+
+    /// Reaps it. Only after its group was dealt with.
+    pub(crate) fn reap(mut self) {
+        self.input = None;
+        let _ = self.child.wait(); // it has ended, so this does not wait
+    }
+}
+
+type Connected = (Outlet, Receiver<Batch>, OwnedFd);
+
+fn connect(pipes: (ChildStdin, ChildStdout), wiring: &Wiring<'_>) -> io::Result<Connected> {
+    let (stdin, stdout) = pipes;
+    let (ended, alive) = io::pipe()?;
+    let sink = Sink::own_pipe(stdin.into())?;
+    let input = Outlet::new(sink, "server writer", wiring.low_water, wiring.news.clone());
+    let batches = read_server(stdout.into(), ended.into(), wiring.line_limit)?;
+    Ok((input, batches, alive.into()))
+}
+
+fn unstartable(launch: &Launch, error: &io::Error) -> String {
+    let program = Path::new(&launch.program);
+    let has_slash = program.components().count() > 1;
+    let cause = match error.kind() {
+        io::ErrorKind::NotFound if !has_slash => "no such command on PATH".to_owned(),
+        io::ErrorKind::NotFound if program.is_file() => {
+            "the interpreter in its first line does not exist".to_owned()
+        }
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "it is not an executable file".to_owned(),
+        _ => error.to_string().to_lowercase(),
+    };
+    format!("cannot start '{}': {cause}", program.display())
+}

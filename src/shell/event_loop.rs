@@ -1,0 +1,494 @@
+//! The event loop: one event in, its effects out, again.
+//!
+//! ```text
+//!  wait ──▶ tell the core ──▶ perform its effects ──▶ more there? ──▶ flush both sides ──▶ wait
+//! ```
+//!
+//! # What keeps memory bounded
+//! Each reader stands still unless its batch is taken, and batches are taken or not by how much
+//! waits to be written (`buffer` is `--max-buffer-bytes`; what was held is taken again below half):
+//!
+//! | waits for | more than | not taken |
+//! |---|---|---|
+//! | the client | `buffer` | client and server |
+//! | the server | `buffer` | client; not the server, which may read only once it is read |
+//! | the server | twice `buffer` | server: it makes us answer and does not read, its own lock-up |
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use crossbeam_channel::{Receiver, Sender, bounded, never, select};
+
+use super::Core;
+use super::child::{Launch, Server, Wiring};
+use super::clock::Clock;
+use super::console::Console;
+use super::leaving::Leaving;
+use super::lines::Piece;
+use super::outlet::Outlet;
+use super::readers::{Batch, read_client};
+use super::sink::Sink;
+use super::strays::Strays;
+use super::watch::{Notice, watch};
+use crate::bridge::{Effect, Event, Generation, Level, Limits, Time};
+use crate::sys;
+
+/// The client is slow when more than this waits in spite of a writer thread.
+const SLOW: usize = 256 << 10;
+
+/// What is ready is gathered up to this many bytes before it is written.
+const GATHER: usize = 256 << 10;
+
+/// Batches taken before what they caused is written, at most.
+const ROUNDS: usize = 64;
+
+/// Memory goes back to the system after this long without work.
+const IDLE_MS: u64 = 300;
+
+/// Lines and frames that are worth it.
+const MUCH: usize = 256 << 10;
+
+/// What can wake the loop.
+enum Woken {
+    Noticed(Notice),
+    Written,
+    Client(Batch),
+    Server(Batch),
+    Time,
+}
+
+/// Everything the loop works with.
+pub(super) struct EventLoop<C> {
+    core: C,
+    launch: Launch,
+    limits: Limits,
+    console: Console,
+    clock: Clock,
+    now: Time,
+    notices: Receiver<Notice>,
+    client: Receiver<Batch>,
+    to_client: Outlet,
+    server: Option<Server>,
+    strays: Strays,
+    /// Writer threads tell here; kept to give it to servers to come.
+    news_sender: Sender<()>,
+    news: Receiver<()>,
+    /// Events that effects brought about, to be told next.
+    follow_ups: VecDeque<Event>,
+    /// More waits for the client than it may; until half is gone.
+    client_full: bool,
+    /// As above, for the server: once and twice the bound.
+    server_full: bool,
+    server_stuck: bool,
+    client_slow: bool,
+    client_gone: bool,
+    /// Much memory was in use; give it back at this time unless there is more work.
+    trim_at: Option<Time>,
+    leaving: Option<Leaving>,
+}
+
+impl<C: Core> EventLoop<C> {
+    pub(super) fn new(
+        core: C,
+        launch: Launch,
+        limits: Limits,
+        console: Console,
+    ) -> io::Result<Self> {
+        let (news_sender, news) = bounded(1);
+        let low_water = limits.buffer_bytes / 2;
+        let stdout = Sink::shared(io::stdout().as_fd())?;
+        Ok(EventLoop {
+            core,
+            launch,
+            console,
+            clock: Clock::start(),
+            now: Time(0),
+            notices: watch()?,
+            client: read_client(limits.line_bytes)?,
+            to_client: Outlet::new(stdout, "client writer", low_water, news_sender.clone()),
+            limits,
+            server: None,
+            strays: Strays::default(),
+            news_sender,
+            news,
+            follow_ups: VecDeque::new(),
+            client_full: false,
+            server_full: false,
+            server_stuck: false,
+            client_slow: false,
+            client_gone: false,
+            trim_at: None,
+            leaving: None,
+        })
+    }
+
+    /// Runs to the end; the exit status.
+    pub(super) fn run(mut self) -> u8 {
+        self.perform_effects();
+        self.follow_up();
+        loop {
+            self.settle();
+            if let Some(code) = self.may_end() {
+                return code;
+            }
+            let mut woken = self.wait();
+            self.now = self.clock.now();
+            for _ in 0..ROUNDS {
+                self.take(woken);
+                if self.unflushed() >= GATHER {
+                    break;
+                }
+                let Some(next) = self.poll() else { break };
+                woken = next;
+            }
+        }
+    }
+
+    // ---- what comes in ----
+
+    /// The channels that may be taken from now; the others are never ready.
+    fn open_channels(&self) -> (Receiver<Batch>, Receiver<Batch>) {
+        let leaving = self.leaving.is_some();
+        let held = self.client_full && !leaving;
+        let client = if held || leaving || self.server_full {
+            never()
+        } else {
+            self.client.clone()
+        };
+        let server = match &self.server {
+            // While we leave nobody hears the server, but it may need to be read to end.
+            Some(server) if !held && (!self.server_stuck || leaving) => server.batches.clone(),
+            _ => never(),
+        };
+        (client, server)
+    }
+
+    fn wait(&self) -> Woken {
+        let (client, server) = self.open_channels();
+        let patience = self
+            .deadline()
+            .map_or(Duration::from_secs(3600), |deadline| {
+                self.clock.until(deadline)
+            });
+        select! {
+            recv(self.notices) -> notice => notice.map_or(Woken::Time, Woken::Noticed),
+            recv(self.news) -> _ => Woken::Written,
+            recv(client) -> batch => Woken::Client(batch.unwrap_or(Batch::END)),
+            recv(server) -> batch => Woken::Server(batch.unwrap_or(Batch::END)),
+            default(patience) => Woken::Time,
+        }
+    }
+
+    /// What is there already, the urgent first.
+    fn poll(&self) -> Option<Woken> {
+        if let Ok(notice) = self.notices.try_recv() {
+            return Some(Woken::Noticed(notice));
+        }
+        let (client, server) = self.open_channels();
+        let server = server.try_recv().map(Woken::Server);
+        server
+            .or_else(|_| client.try_recv().map(Woken::Client))
+            .ok()
+    }
+
+    fn take(&mut self, woken: Woken) {
+        match woken {
+            Woken::Noticed(Notice::Stop(signal)) => self.stop(signal),
+            Woken::Noticed(Notice::ChildEnded) => self.look_at_children(),
+            Woken::Noticed(Notice::ClientGone) => self.lose_client(),
+            Woken::Client(batch) => self.take_client(batch),
+            Woken::Server(batch) => self.take_server(batch),
+            Woken::Written | Woken::Time => {} // `settle` looks at all of it
+        }
+    }
+
+    fn take_client(&mut self, batch: Batch) {
+        for piece in batch.pieces {
+            self.expect_work(&piece);
+            self.tell(match piece {
+                Piece::Line(line) => Event::ClientLine(line),
+                Piece::Overlong => Event::ClientOverlong,
+            });
+        }
+        if batch.end {
+            self.client = never();
+            self.tell(Event::ClientClosed);
+        }
+    }
+
+    fn take_server(&mut self, batch: Batch) {
+        let Some(generation) = self.server.as_ref().map(|server| server.generation) else {
+            return;
+        };
+        for piece in batch.pieces {
+            self.expect_work(&piece);
+            self.tell(match piece {
+                Piece::Line(line) => Event::ServerLine(generation, line),
+                Piece::Overlong => Event::ServerOverlong(generation),
+            });
+        }
+        if batch.end {
+            if let Some(server) = &mut self.server {
+                server.close_output();
+            }
+            self.tell(Event::ServerClosed(generation));
+            self.bury_server();
+        }
+    }
+
+    /// A large line leaves large buffers behind.
+    fn expect_work(&mut self, piece: &Piece) {
+        if matches!(piece, Piece::Line(line) if line.bytes.len() >= MUCH) {
+            self.trim_at = Some(self.now.after(IDLE_MS));
+        }
+    }
+
+    fn look_at_children(&mut self) {
+        if let Some(server) = &mut self.server {
+            server.look();
+        }
+        self.strays
+            .reap(self.server.as_ref().map(|server| server.pid));
+        self.bury_server();
+    }
+
+    /// Once the server has ended and its last line was taken, it is over (H12).
+    fn bury_server(&mut self) {
+        let Some(server) = self
+            .server
+            .take_if(|server| server.closed && server.exit.is_some())
+        else {
+            return;
+        };
+        let (generation, exit) = (server.generation, server.exit);
+        let kill_at = self.leaving.as_ref().map(|leaving| leaving.kill_at);
+        let grace_ends = self.now.after(self.limits.shutdown_grace_ms);
+        self.strays
+            .inherit(server, self.now, kill_at.unwrap_or(grace_ends));
+        if let Some(exit) = exit {
+            self.tell(Event::ServerExited(generation, exit));
+        }
+    }
+
+    fn lose_client(&mut self) {
+        if !std::mem::replace(&mut self.client_gone, true) {
+            self.tell(Event::ClientGone);
+        }
+    }
+
+    fn stop(&mut self, signal: i32) {
+        let code = u8::try_from(128 + signal).unwrap_or(u8::MAX);
+        let grace = self.limits.shutdown_grace_ms;
+        if self.leaving.is_none() {
+            self.tell(Event::Stop(signal));
+            self.leave(code); // whatever the core makes of it, we were asked to end
+        }
+        let Some(leaving) = &mut self.leaving else {
+            return;
+        };
+        leaving.signal(code, self.now, grace);
+        if leaving.kill_at <= self.now {
+            self.strays.hurry(self.now, self.now);
+            if let Some(server) = &mut self.server {
+                server.hurry(self.now);
+            }
+        }
+    }
+
+    // ---- the core ----
+
+    /// Tells the core one thing and does what it wants; then what that brought about.
+    fn tell(&mut self, event: Event) {
+        self.follow_ups.push_back(event);
+        self.follow_up();
+    }
+
+    fn follow_up(&mut self) {
+        while self.leaving.is_none()
+            && let Some(event) = self.follow_ups.pop_front()
+        {
+            if self.console.shows_frames() {
+                self.console.show_event(&event);
+            }
+            self.core.handle(event, self.now);
+            self.perform_effects();
+        }
+        if self.leaving.is_some() {
+            self.follow_ups.clear();
+        }
+    }
+
+    fn perform_effects(&mut self) {
+        while let Some(effect) = self.core.next_effect() {
+            if self.console.shows_frames() {
+                self.console.show_effect(&effect);
+            }
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::ToClient(frame) => self.to_client.push(frame),
+            Effect::ToServer(frame) => {
+                if let Some(server) = &mut self.server {
+                    server.push(frame);
+                }
+            }
+            Effect::StartServer(generation) => self.start_server(generation),
+            Effect::StopServer(generation) => {
+                let grace = self.limits.shutdown_grace_ms;
+                let named = self.server.as_mut().filter(|s| s.generation == generation);
+                if let Some(server) = named {
+                    server.stop(self.now, grace);
+                }
+            }
+            Effect::Say(level, text) => self.console.say(level, &text),
+            Effect::Exit(code) => self.leave(code),
+        }
+    }
+
+    fn start_server(&mut self, generation: Generation) {
+        let wiring = Wiring {
+            line_limit: self.limits.line_bytes,
+            low_water: self.limits.buffer_bytes / 2,
+            news: &self.news_sender,
+        };
+        let started = if self.server.is_some() {
+            Err("the server before it has not ended".to_owned())
+        } else if self.leaving.is_some() {
+            Err("the bridge is ending".to_owned())
+        } else {
+            Server::start(&self.launch, generation, &wiring)
+        };
+        self.follow_ups.push_back(match started {
+            Ok(server) => {
+                self.server = Some(server);
+                Event::ServerStarted(generation)
+            }
+            Err(cause) => Event::ServerUnstartable(generation, cause),
+        });
+    }
+
+    // ---- between two waits ----
+
+    /// Writes what was gathered, and looks at everything that changes with time and writing.
+    fn settle(&mut self) {
+        self.flush();
+        if self
+            .core
+            .deadline()
+            .is_some_and(|deadline| deadline <= self.now)
+        {
+            self.tell(Event::Wake);
+        }
+        self.watch_queues();
+        self.flush();
+        if let Some(server) = &mut self.server {
+            server.climb(self.now);
+        }
+        if self.strays.deadline().is_some_and(|at| at <= self.now) {
+            self.strays.look(self.now);
+        }
+        if self.trim_at.take_if(|at| *at <= self.now).is_some() {
+            sys::give_memory_back();
+        }
+    }
+
+    fn flush(&mut self) {
+        if let Some(server) = &mut self.server {
+            server.flush();
+        }
+        self.to_client.flush();
+    }
+
+    fn unflushed(&self) -> usize {
+        self.to_client.unflushed() + self.server.as_ref().map_or(0, Server::unflushed)
+    }
+
+    fn watch_queues(&mut self) {
+        let bound = self.limits.buffer_bytes;
+        let for_client = self.to_client.queued();
+        let for_server = self.server.as_ref().map_or(0, Server::queued);
+        hold(&mut self.client_full, for_client, bound);
+        hold(&mut self.server_full, for_server, bound);
+        hold(&mut self.server_stuck, for_server, bound.saturating_mul(2));
+        if for_client > SLOW && !self.client_slow {
+            self.client_slow = true;
+            self.tell(Event::ClientSlow(true));
+        } else if for_client == 0 && self.client_slow {
+            self.client_slow = false;
+            self.tell(Event::ClientSlow(false));
+        }
+        if for_client.max(for_server) > MUCH {
+            self.trim_at = Some(self.now.after(IDLE_MS));
+        }
+        if self.to_client.is_broken() {
+            self.lose_client();
+        }
+    }
+
+    /// When the loop must wake by itself.
+    fn deadline(&self) -> Option<Time> {
+        let leaving = self
+            .leaving
+            .as_ref()
+            .and_then(|leaving| leaving.deadline(self.now));
+        // A core that was just woken and names the same moment again does not get to spin.
+        let core = self.core.deadline().filter(|_| self.leaving.is_none());
+        let core = core.map(|at| {
+            if at <= self.now {
+                self.now.after(1)
+            } else {
+                at
+            }
+        });
+        let server = self.server.as_ref().and_then(Server::deadline);
+        [core, server, self.strays.deadline(), self.trim_at, leaving]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    // ---- the end ----
+
+    fn leave(&mut self, code: u8) {
+        if self.leaving.is_some() {
+            return;
+        }
+        let grace = self.limits.shutdown_grace_ms;
+        if let Some(server) = &mut self.server {
+            server.stop(self.now, grace);
+        }
+        self.strays.hurry(self.now, self.now.after(grace));
+        self.leaving = Some(Leaving::new(code, self.now, grace));
+    }
+
+    /// The exit status, when everything is done that must be done before.
+    fn may_end(&mut self) -> Option<u8> {
+        let leaving = self.leaving.as_mut()?;
+        let writing = leaving.writes(self.to_client.queued(), self.now);
+        if writing {
+            return None;
+        }
+        if leaving.gives_up(self.now) {
+            self.console.say(
+                Level::Warning,
+                "a process of the server does not end; leaving it",
+            );
+            return Some(leaving.code);
+        }
+        if self.server.is_none() && self.strays.are_gone() {
+            // Whoever lost its parent only just now came to us as well.
+            self.strays.inherit_orphans(self.now, leaving.kill_at);
+        }
+        (self.server.is_none() && self.strays.are_gone()).then_some(leaving.code)
+    }
+}
+
+/// Holds from `bound` on, until half is gone.
+fn hold(held: &mut bool, queued: usize, bound: usize) {
+    *held = queued > if *held { bound / 2 } else { bound };
+}

@@ -1,0 +1,330 @@
+//! One side's way out: frames leave whole, in order, and without ever stopping the loop.
+//!
+//! ```text
+//!  push ──▶ batch ──flush──▶ write(2), as long as all of it fits
+//!                       └──▶ queue ──▶ writer thread, until the queue is empty again
+//! ```
+//!
+//! The thread is started when the other side is slow for the first time. The queue has no bound
+//! of its own: the loop stops taking input while [`Outlet::queued`] is high.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crossbeam_channel::Sender;
+
+use super::readers::STACK;
+use super::sink::{MOST_PIECES, Sink};
+use crate::bridge::Frame;
+
+/// Frames to write, of which the first may have been written in part.
+#[derive(Default)]
+struct Frames {
+    frames: VecDeque<Vec<u8>>,
+    /// How much of the first frame is written.
+    written: usize,
+}
+
+impl Frames {
+    fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    fn bytes(&self) -> usize {
+        self.frames.iter().map(Vec::len).sum::<usize>() - self.written
+    }
+
+    /// One write of as much as the sink takes at once.
+    fn write_some(&mut self, sink: &Sink) -> io::Result<usize> {
+        let mut pieces = [IoSlice::new(&[]); MOST_PIECES];
+        let mut count = 0;
+        for (piece, frame) in pieces.iter_mut().zip(&self.frames) {
+            let skip = if count == 0 { self.written } else { 0 };
+            *piece = IoSlice::new(&frame[skip..]);
+            count += 1;
+        }
+        let done = sink.write(&pieces[..count])?;
+        self.written += done;
+        while self
+            .frames
+            .front()
+            .is_some_and(|first| first.len() <= self.written)
+        {
+            self.written -= self.frames.pop_front().map_or(0, |first| first.len());
+        }
+        Ok(done)
+    }
+}
+
+/// What loop and writer thread share.
+struct Shared {
+    state: Mutex<State>,
+    /// Something was queued, or the outlet was closed.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Frames,
+    /// Bytes in `queue` and in the thread's hands; 0: the loop may write by itself.
+    bytes: usize,
+    /// Nobody reads any more; nothing is written from then on.
+    broken: bool,
+    /// Nothing will be added: the thread ends after the last byte.
+    closed: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The way out to one side. Dropping it closes the descriptor once what is queued is written.
+pub(crate) struct Outlet {
+    sink: Arc<Sink>,
+    shared: Arc<Shared>,
+    batch: Frames,
+    batch_bytes: usize,
+    /// The thread tells the loop here that much has been written, or nothing more can be.
+    news: Sender<()>,
+    /// The thread tells when its bytes fall below this, and when they are all written.
+    low_water: usize,
+    has_thread: bool,
+    name: &'static str,
+}
+
+impl Outlet {
+    pub(crate) fn new(sink: Sink, name: &'static str, low_water: usize, news: Sender<()>) -> Self {
+        Outlet {
+            sink: Arc::new(sink),
+            shared: Arc::new(Shared {
+                state: Mutex::default(),
+                changed: Condvar::new(),
+            }),
+            batch: Frames::default(),
+            batch_bytes: 0,
+            news,
+            low_water,
+            has_thread: false,
+            name,
+        }
+    }
+
+    /// Takes a frame; it leaves with the next [`Outlet::flush`].
+    pub(crate) fn push(&mut self, Frame(frame): Frame) {
+        self.batch_bytes += frame.len();
+        self.batch.frames.push_back(frame);
+    }
+
+    /// Bytes taken that the system has not.
+    pub(crate) fn queued(&self) -> usize {
+        self.batch_bytes + self.shared.lock().bytes
+    }
+
+    /// Bytes of this wake-up, not flushed.
+    pub(crate) fn unflushed(&self) -> usize {
+        self.batch_bytes
+    }
+
+    /// Whether nobody reads any more.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.shared.lock().broken
+    }
+
+    /// Writes what can be written at once and leaves the rest to the thread.
+    pub(crate) fn flush(&mut self) {
+        if self.batch.is_empty() {
+            return;
+        }
+        let mut batch = mem::take(&mut self.batch);
+        self.batch_bytes = 0;
+        let mut state = self.shared.lock();
+        if state.bytes == 0 && !state.broken {
+            drop(state); // the thread, if there is one, sleeps until something is queued
+            let result = write_all(&mut batch, &self.sink);
+            if batch.is_empty() {
+                return;
+            }
+            state = self.shared.lock();
+            state.broken = result.is_err();
+        }
+        if state.broken {
+            return;
+        }
+        state.bytes += batch.bytes();
+        if state.queue.is_empty() {
+            state.queue = batch;
+        } else {
+            state.queue.frames.append(&mut batch.frames);
+        }
+        drop(state);
+        self.wake_thread();
+    }
+
+    fn wake_thread(&mut self) {
+        if self.has_thread {
+            self.shared.changed.notify_one();
+            return;
+        }
+        let (sink, shared) = (Arc::clone(&self.sink), Arc::clone(&self.shared));
+        let (news, low_water) = (self.news.clone(), self.low_water);
+        let builder = thread::Builder::new()
+            .name(self.name.to_owned())
+            .stack_size(STACK);
+        self.has_thread = builder
+            .spawn(move || write_queued(&sink, &shared, &news, low_water))
+            .is_ok();
+        if !self.has_thread {
+            // Without a thread nothing can be written in order any more.
+            give_up(&self.shared);
+        }
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        self.flush();
+        self.shared.lock().closed = true;
+        self.shared.changed.notify_one();
+    }
+}
+
+/// Writes until all is written (`Ok`, `frames` empty), no more fits (`Ok`), or nobody reads.
+fn write_all(frames: &mut Frames, sink: &Sink) -> io::Result<()> {
+    while !frames.is_empty() {
+        match frames.write_some(sink) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Nobody reads: forget what waits.
+fn give_up(shared: &Shared) {
+    let mut state = shared.lock();
+    state.broken = true;
+    state.bytes = 0;
+    state.queue = Frames::default();
+}
+
+/// The writer thread.
+fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<()>, low_water: usize) {
+    loop {
+        let mut state = shared.lock();
+        while state.queue.is_empty() {
+            if state.closed {
+                return;
+            }
+            state = shared
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut frames = mem::take(&mut state.queue);
+        drop(state);
+        while !frames.is_empty() {
+            match frames.write_some(sink) {
+                Ok(done) => {
+                    let mut state = shared.lock();
+                    let before = state.bytes;
+                    state.bytes = before.saturating_sub(done);
+                    if state.bytes == 0 || (state.bytes < low_water && before >= low_water) {
+                        let _ = news.try_send(()); // a word that waits already says the same
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    sink.wait(-1);
+                }
+                Err(_) => {
+                    give_up(shared);
+                    let _ = news.try_send(());
+                    return;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use crossbeam_channel::bounded;
+
+    use super::*;
+
+    fn frame(number: usize, size: usize) -> Frame {
+        let mut text = format!("{number}:").into_bytes();
+        text.resize(size - 1, b'.');
+        text.push(b'\n');
+        Frame(text)
+    }
+
+    #[test]
+    fn a_slow_reader_gets_all_in_order() {
+        let (mut read, write) = io::pipe().unwrap();
+        let (news, told) = bounded(1);
+        let sink = Sink::own_pipe(write.into()).unwrap();
+        let mut outlet = Outlet::new(sink, "test writer", 1 << 20, news);
+        let sizes = [10, 200_000, 50, 3_000_000, 7, 7, 100_000];
+        let mut expected = Vec::new();
+        for (number, size) in sizes.into_iter().enumerate() {
+            expected.extend_from_slice(&frame(number, size).0);
+            outlet.push(frame(number, size));
+            outlet.flush();
+        }
+        assert!(outlet.queued() > 3_000_000, "the loop was not held up");
+        let mut got = vec![0; expected.len()];
+        read.read_exact(&mut got).unwrap();
+        assert!(got == expected);
+        told.recv().unwrap();
+        while outlet.queued() > 0 {
+            told.recv().unwrap();
+        }
+        // Caught up: the loop writes by itself again.
+        outlet.push(frame(0, 20));
+        outlet.flush();
+        assert_eq!(outlet.queued(), 0);
+        drop(outlet);
+        let mut rest = Vec::new();
+        read.read_to_end(&mut rest).unwrap();
+        assert_eq!(rest.len(), 20);
+    }
+
+    #[test]
+    fn closing_waits_for_what_is_queued() {
+        let (mut read, write) = io::pipe().unwrap();
+        let (news, _told) = bounded(1);
+        let sink = Sink::own_pipe(write.into()).unwrap();
+        let mut outlet = Outlet::new(sink, "test writer", 1, news);
+        outlet.push(frame(0, 500_000));
+        drop(outlet);
+        let mut got = Vec::new();
+        read.read_to_end(&mut got).unwrap();
+        assert_eq!(got.len(), 500_000);
+    }
+
+    #[test]
+    fn a_reader_that_leaves_breaks_it_once_and_for_all() {
+        let (read, write) = io::pipe().unwrap();
+        let (news, told) = bounded(1);
+        let sink = Sink::own_pipe(write.into()).unwrap();
+        let mut outlet = Outlet::new(sink, "test writer", 1, news);
+        outlet.push(frame(0, 500_000));
+        outlet.flush();
+        assert!(!outlet.is_broken());
+        drop(read);
+        told.recv().unwrap();
+        assert!(outlet.is_broken());
+        assert_eq!(outlet.queued(), 0);
+        outlet.push(frame(1, 500_000));
+        outlet.flush();
+        assert_eq!(outlet.queued(), 0);
+    }
+}

@@ -1,0 +1,174 @@
+//! The folder in which the runner and the scripted server of one case meet.
+//!
+//! The server is a grandchild of the runner, with the bridge between them, and may be started more
+//! than once: files are the way around the bridge.
+//!   `clock`   when the case began, and the factor for its waiting limits
+//!   `run.N`   the n-th start; `frames.N` every line it read (`<`) and wrote (`>`)
+//!   `trace` `events` `pids` `fail`   one thing a line
+//!   `mark.NAME`   a mark that has been set
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mcp_uplift::bridge::Time;
+
+#[derive(Clone)]
+pub(crate) struct Work {
+    pub(crate) folder: PathBuf,
+    began: Duration,
+    pub(crate) scale: f64,
+}
+
+impl Work {
+    /// A new folder for this case. Its name shows the case, for `$WORK` in patterns.
+    pub(crate) fn create(case: &str, scale: f64) -> Result<Work, String> {
+        let began = since_epoch();
+        let name = format!(
+            "case-{case}-{}-{}",
+            std::process::id(),
+            began.subsec_nanos()
+        );
+        let folder = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+        let work = Work {
+            folder,
+            began,
+            scale,
+        };
+        work.append("clock", &format!("{} {scale}", began.as_millis()));
+        Ok(work)
+    }
+
+    /// The folder that the runner has made.
+    pub(crate) fn open(folder: &Path) -> Result<Work, String> {
+        let mut work = Work {
+            folder: folder.to_owned(),
+            began: Duration::ZERO,
+            scale: 1.0,
+        };
+        let clock = work
+            .lines("clock")
+            .pop()
+            .ok_or("no clock in the work folder")?;
+        let (began, scale) = clock
+            .split_once(' ')
+            .ok_or("half a clock in the work folder")?;
+        work.began = Duration::from_millis(began.parse().map_err(|_| "a clock that is no number")?);
+        work.scale = scale.parse().map_err(|_| "a scale that is no number")?;
+        Ok(work)
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        let elapsed = since_epoch().saturating_sub(self.began);
+        Time(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(crate) fn append(&self, name: &str, text: &str) {
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.folder.join(name));
+        if let Ok(mut file) = file {
+            // One write, so that lines of several processes do not mix. The folder goes when the
+            // case is over, and a server that outlives it has nobody left to tell.
+            drop(file.write_all((text.replace('\n', " ") + "\n").as_bytes()));
+        }
+    }
+
+    pub(crate) fn lines(&self, name: &str) -> Vec<String> {
+        let bytes = std::fs::read(self.folder.join(name)).unwrap_or_default();
+        String::from_utf8_lossy(&bytes)
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+
+    pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.folder.join(name)).unwrap_or_default()
+    }
+
+    /// Claims the next start's number, from 1.
+    pub(crate) fn next_run(&self) -> usize {
+        let claim = |n: &usize| {
+            let path = self.folder.join(format!("run.{n}"));
+            OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(path)
+                .is_ok()
+        };
+        (1..10_000).find(claim).unwrap_or(1)
+    }
+
+    pub(crate) fn runs(&self) -> usize {
+        let exists = |n: &usize| self.folder.join(format!("run.{n}")).exists();
+        (1..10_000).take_while(exists).count()
+    }
+
+    pub(crate) fn set_mark(&self, name: &str) {
+        drop(File::create(self.folder.join(format!("mark.{name}"))));
+    }
+
+    pub(crate) fn has_mark(&self, name: &str) -> bool {
+        self.folder.join(format!("mark.{name}")).exists()
+    }
+
+    pub(crate) fn trace(&self, kind: &str, text: &str) {
+        let text = super::json::short(text, 500).replace('\n', " ");
+        self.append("trace", &format!("{} {kind} {text}", self.now().0));
+    }
+
+    pub(crate) fn remember_pid(&self, pid: u32) {
+        if let Some(stat) = Stat::of(pid) {
+            self.append("pids", &format!("{pid} {}", stat.start));
+        }
+    }
+
+    /// The processes of this case that are alive: servers and what they started.
+    pub(crate) fn living(&self) -> Vec<u32> {
+        let lines = self.lines("pids");
+        let pids = lines.iter().filter_map(|line| {
+            let (pid, start) = line.split_once(' ')?;
+            let pid = pid.parse().ok()?;
+            let stat = Stat::of(pid)?;
+            (stat.start == start && stat.state != "Z").then_some(pid)
+        });
+        pids.collect()
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test on the wall clock, read by two processes"
+)]
+fn since_epoch() -> Duration {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test on the wall clock")]
+pub(crate) fn sleep(ms: u64) {
+    std::thread::sleep(Duration::from_millis(ms));
+}
+
+/// What /proc says of a process. The start time tells it from a later one with the same number.
+pub(crate) struct Stat {
+    pub(crate) state: String,
+    pub(crate) parent: u32,
+    start: String,
+}
+
+impl Stat {
+    pub(crate) fn of(pid: u32) -> Option<Stat> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        Some(Stat {
+            state: (*fields.first()?).to_owned(),
+            parent: fields.get(1)?.parse().ok()?,
+            start: (*fields.get(19)?).to_owned(),
+        })
+    }
+}
