@@ -31,29 +31,37 @@ impl Bridge {
         self.tell_client(wire::response(id.map(Id::text), &refusal.outcome()));
     }
 
-    /// Lets go up whatever may go up now (D6).
+    /// Lets go up whatever may go up now (D6). What this sets off may call it again; the loop here
+    /// goes on then, so that a long line never becomes a deep stack.
     pub(super) fn pump(&mut self) {
-        loop {
-            let is_ready = self.upstream.is_ready();
-            let requests = is_ready && self.ambient.digesting <= self.now;
-            let parallel = if is_ready {
-                self.settings.limits.parallel
-            } else {
-                0
-            };
-            match self.lane.next(parallel, requests, self.now) {
-                None => return,
-                Some(Next::Answers(chain)) => self.send_answers(chain),
-                Some(Next::Request(chain)) => {
-                    // Folders may have been asked for since the request came in (E20).
-                    if self.ask_roots_first(chain) {
-                        self.lane.release(chain);
-                    } else {
-                        self.forward(chain);
-                    }
-                }
-            }
+        if self.is_pumping {
+            return;
         }
+        self.is_pumping = true;
+        while self.pump_one() {}
+        self.is_pumping = false;
+    }
+
+    fn pump_one(&mut self) -> bool {
+        let is_ready = self.upstream.is_ready();
+        let requests = is_ready && self.ambient.digesting <= self.now;
+        let parallel = if is_ready {
+            self.settings.limits.parallel
+        } else {
+            0
+        };
+        match self.lane.next(parallel, requests, self.now) {
+            None => return false,
+            Some(Next::Answers(chain)) => self.send_answers(chain),
+            // Folders may have been asked for since the request came in (E20).
+            Some(Next::Request(chain)) if self.ask_roots_first(chain) => self.lane.release(chain),
+            Some(Next::Request(chain)) if self.ambient.digesting > self.now => {
+                self.lane.release(chain);
+                self.lane.wait_ahead(chain);
+            }
+            Some(Next::Request(chain)) => self.forward(chain),
+        }
+        true
     }
 
     /// Sends a chain's request up.

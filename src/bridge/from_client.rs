@@ -23,7 +23,7 @@ impl Bridge {
             FromClient::Invalid(id) => self.refuse_line(id.as_ref(), &Refusal::InvalidRequest),
             FromClient::Response => {
                 self.say(
-                    Level::Info,
+                    Level::Warning,
                     "the client sent a response, which 2026-07-28 has no use for; ignored",
                 );
             }

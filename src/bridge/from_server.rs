@@ -27,7 +27,7 @@ impl Bridge {
         for message in wire::from_server(&text) {
             match message {
                 FromServer::Response(Some(id), outcome) => {
-                    self.server_replied(ServerId(id), outcome)
+                    self.server_replied(ServerId(id), outcome);
                 }
                 FromServer::Response(None, _) => {
                     self.say(

@@ -59,6 +59,8 @@ pub struct Bridge {
     upstream: Upstream,
     /// Names this process of the server in every ticket (E24).
     epoch: String,
+    /// [`Bridge::pump`] is at work.
+    is_pumping: bool,
     /// The status was decided; nothing is taken in any more.
     has_ended: bool,
 }
@@ -81,6 +83,7 @@ impl Bridge {
             memory: Memory::default(),
             upstream,
             epoch: String::new(),
+            is_pumping: false,
             has_ended: false,
         };
         bridge.epoch = bridge.random_hex::<8>();

@@ -20,6 +20,7 @@ const FEW: usize = 24;
 pub struct Object<'a> {
     /// Key with its quotes, value as written.
     members: Vec<(&'a str, &'a str)>,
+    had_duplicates: bool,
 }
 
 impl<'a> Object<'a> {
@@ -64,6 +65,21 @@ impl<'a> Object<'a> {
         self.members.iter().copied()
     }
 
+    /// Did the text hold members that do not count?
+    #[must_use]
+    pub fn had_duplicates(&self) -> bool {
+        self.had_duplicates
+    }
+
+    /// Writes the object out again, without the members that do not count.
+    pub fn write(&self, out: &mut String) {
+        let mut whole = Writer::new(out);
+        for (key, value) in self.iter() {
+            whole.copy(key, value);
+        }
+        whole.end();
+    }
+
     /// Are there no members?
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -73,6 +89,7 @@ impl<'a> Object<'a> {
     /// Keeps the last of each set of equal keys, at its own place.
     fn without_duplicates(mut self) -> Self {
         let members = &mut self.members;
+        let before = members.len();
         if members.len() <= FEW {
             let mut at = 0;
             while at < members.len() {
@@ -86,6 +103,7 @@ impl<'a> Object<'a> {
                     at += 1;
                 }
             }
+            self.had_duplicates = members.len() < before;
             return self;
         }
         let mut last = BTreeMap::new();
@@ -98,6 +116,7 @@ impl<'a> Object<'a> {
                 at += 1;
                 last.get(&key_name(key)) == Some(&(at - 1))
             });
+            self.had_duplicates = true;
         }
         self
     }
@@ -135,7 +154,10 @@ impl Spans {
             .iter()
             .map(|[a, b, c, d]| (&text[*a..*b], &text[*c..*d]))
             .collect();
-        Object { members }
+        Object {
+            members,
+            had_duplicates: false,
+        }
     }
 }
 
@@ -191,7 +213,13 @@ impl<'de> Visitor<'de> for BodyVisitor {
         while let Some(key) = map.next_key::<&RawValue>()? {
             members.push((key.get(), map.next_value::<&RawValue>()?.get()));
         }
-        Ok(Body::Object(Object { members }.without_duplicates()))
+        Ok(Body::Object(
+            Object {
+                members,
+                had_duplicates: false,
+            }
+            .without_duplicates(),
+        ))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {

@@ -25,7 +25,7 @@ pub fn check(method: Method, params: &Object<'_>) -> Result<(), Refusal> {
         }
         Method::ResourcesRead => needs_string(params, "uri")?,
         Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::TemplatesList => {
-            optional(params, "cursor", "a string", is_string)?
+            optional(params, "cursor", "a string", is_string)?;
         }
         Method::Complete => check_completion(params)?,
         Method::Discover | Method::Listen | Method::Removed | Method::Vendor => {}
@@ -114,7 +114,14 @@ pub fn is_salient(raw_key: &str) -> bool {
 pub fn write_upward(out: &mut String, params: &Object<'_>, meta: &Object<'_>, token: Option<u64>) {
     let mut up = Writer::new(out);
     for (name, value) in params.iter().filter(|(name, _)| is_salient(name)) {
-        up.copy(name, value);
+        let arguments = is_key(name, "arguments")
+            .then(|| Object::parse(value))
+            .flatten();
+        match arguments {
+            // Only what counts goes up: not every parser takes the last of two (A6).
+            Some(arguments) if arguments.had_duplicates() => arguments.write(up.open("arguments")),
+            _ => up.copy(name, value),
+        }
     }
     let mut kept = meta
         .iter()
