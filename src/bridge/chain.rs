@@ -1,16 +1,17 @@
 //! Chains: one forwarded request each, over all its legs.
 //!
 //! ```text
-//!   Waiting ──▶ Running ──▶ answered
-//!                │   ▲
-//!      questions ▼   │ answers
-//!              Parked ──▶ Returning
+//!   Waiting ──(Leveling)──▶ Running ──▶ answered
+//!      ▲                     │   ▲
+//!   (Visiting)     questions ▼   │ answers
+//!      └───────────────── Parked ──▶ Returning
 //! ```
 //! A parked chain has no leg: it can answer nobody until its client comes back with the ticket.
 //! Only requests of the three methods that may be answered with questions (E1) ever park.
 
 use super::event::Time;
 use super::front::{Leg, Request};
+use super::notices::Progress;
 use super::upstream::ServerId;
 use crate::message::capabilities::Capabilities;
 use crate::message::questions::Asked;
@@ -25,13 +26,32 @@ pub(super) struct ChainId(pub(super) u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QuestionId(pub(super) u64);
 
+/// Where a question comes from, and so where its answer goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A request of the server with this id.
+    Server(Id),
+    /// The folders question that belongs to no call (E20); [`super::ambient`] keeps its ids.
+    Roots,
+    /// An error of the server that names a URL (E28); its answer decides whether the request is
+    /// sent again.
+    Error,
+}
+
+/// A URL that the server wants visited before it serves a request (E28).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Visit {
+    /// The server's name for it.
+    pub(super) id: Box<str>,
+    /// The server said that it is done.
+    pub(super) is_done: bool,
+}
+
 /// A question that waits for its answer.
 #[derive(Debug)]
 pub(super) struct Question {
     pub(super) id: QuestionId,
-    /// The server's id of it; `None` stands for the ambient roots question (E20), whose ids
-    /// [`super::ambient`] keeps.
-    pub(super) server_id: Option<Id>,
+    pub(super) source: Source,
     pub(super) asked: Asked,
     /// More than one chain was open when it arrived, so its owner is a guess (E5).
     pub(super) is_contested: bool,
@@ -53,25 +73,16 @@ impl Window {
     const LONGEST_MS: u64 = 50;
 
     pub(super) fn open(now: Time) -> Self {
-        Window {
-            quiet: now.after(Self::QUIET_MS),
-            latest: now.after(Self::LONGEST_MS),
-        }
+        Window { quiet: now.after(Self::QUIET_MS), latest: now.after(Self::LONGEST_MS) }
     }
 
     /// A window that closes with this event: its questions have waited long enough (E17).
     pub(super) fn closing(now: Time) -> Self {
-        Window {
-            quiet: now,
-            latest: now,
-        }
+        Window { quiet: now, latest: now }
     }
 
     pub(super) fn extended(self, now: Time) -> Self {
-        Window {
-            quiet: now.after(Self::QUIET_MS),
-            ..self
-        }
+        Window { quiet: now.after(Self::QUIET_MS), ..self }
     }
 
     pub(super) fn end(self) -> Time {
@@ -88,6 +99,10 @@ pub(super) enum State {
         /// When a list may be answered from memory (D6).
         since: Time,
     },
+    /// For the server to take a log level, before the request goes up (F15).
+    Leveling { leg: Leg, until: Time },
+    /// For visits to be done, before the request is sent again (E28).
+    Visiting { leg: Leg, until: Time },
     /// For the server.
     Running {
         leg: Leg,
@@ -129,6 +144,11 @@ pub(super) struct Chain {
     pub(super) rounds: u32,
     /// What the server asked for and the client had not declared (E9).
     pub(super) missing: Capabilities,
+    pub(super) progress: Progress,
+    /// The URLs of the last such error (E28).
+    pub(super) visits: Vec<Visit>,
+    /// All were accepted, and the request was sent again but once: the next such error waits.
+    pub(super) may_wait: bool,
 }
 
 impl Chain {
@@ -143,6 +163,9 @@ impl Chain {
             keys: 0,
             rounds: 0,
             missing: Capabilities::NONE,
+            progress: Progress::default(),
+            visits: Vec::new(),
+            may_wait: false,
         }
     }
 
@@ -163,9 +186,23 @@ impl Chain {
     pub(super) fn capabilities(&self) -> Capabilities {
         match &self.state {
             State::Waiting { leg, .. }
+            | State::Leveling { leg, .. }
+            | State::Visiting { leg, .. }
             | State::Running { leg, .. }
             | State::Returning { leg, .. } => leg.capabilities,
             State::Parked { capabilities, .. } => *capabilities,
+        }
+    }
+
+    /// The leg that is owed an answer, if there is one.
+    pub(super) fn leg(&self) -> Option<&Leg> {
+        match &self.state {
+            State::Waiting { leg, .. }
+            | State::Leveling { leg, .. }
+            | State::Visiting { leg, .. }
+            | State::Running { leg, .. }
+            | State::Returning { leg, .. } => Some(leg),
+            State::Parked { .. } => None,
         }
     }
 
@@ -173,6 +210,8 @@ impl Chain {
     pub(super) fn into_leg(self) -> Option<Leg> {
         match self.state {
             State::Waiting { leg, .. }
+            | State::Leveling { leg, .. }
+            | State::Visiting { leg, .. }
             | State::Running { leg, .. }
             | State::Returning { leg, .. } => Some(leg),
             State::Parked { .. } => None,
@@ -210,6 +249,16 @@ impl Chains {
         id
     }
 
+    /// Gives a chain its next state. True when it changed to another kind.
+    pub(super) fn change(&mut self, id: ChainId, to: impl FnOnce(State) -> State) -> bool {
+        let Some(mut chain) = self.all.remove(&id) else { return false };
+        let before = std::mem::discriminant(&chain.state);
+        chain.state = to(chain.state);
+        let has_changed = std::mem::discriminant(&chain.state) != before;
+        self.all.insert(id, chain);
+        has_changed
+    }
+
     pub(super) fn next_sent(&mut self) -> u64 {
         self.last_sent += 1;
         self.last_sent
@@ -228,10 +277,7 @@ impl Chains {
     /// The owner of a question that needs these capabilities (E5).
     pub(super) fn owner(&self, needs: Capabilities) -> Owner {
         let newest = |fits: &dyn Fn(&Chain) -> bool| {
-            let open = self
-                .all
-                .iter()
-                .filter(|(_, chain)| chain.is_open() && fits(chain));
+            let open = self.all.iter().filter(|(_, chain)| chain.is_open() && fits(chain));
             open.max_by_key(|(_, chain)| chain.sent).map(|(id, _)| *id)
         };
         let can = |chain: &Chain| chain.capabilities().covers(needs);
@@ -246,29 +292,25 @@ impl Chains {
     pub(super) fn with_ticket(&self, text: &str) -> Option<ChainId> {
         let has =
             |chain: &Chain| matches!(&chain.state, State::Parked { ticket, .. } if ticket == text);
-        self.all
-            .iter()
-            .find(|(_, chain)| has(chain))
-            .map(|(id, _)| *id)
+        self.all.iter().find(|(_, chain)| has(chain)).map(|(id, _)| *id)
     }
 
     /// The parked chain whose newest leg had this id (F9).
     pub(super) fn parked_leg(&self, leg: &Id) -> Option<ChainId> {
         let has = |chain: &Chain| chain.is_parked() && chain.newest_leg == *leg;
-        self.all
-            .iter()
-            .find(|(_, chain)| has(chain))
-            .map(|(id, _)| *id)
+        self.all.iter().find(|(_, chain)| has(chain)).map(|(id, _)| *id)
     }
 
     /// Parked chains, with the time at which each expires.
     pub(super) fn parked(&self) -> impl Iterator<Item = (ChainId, Time)> + '_ {
-        self.all
-            .iter()
-            .filter_map(|(id, chain)| match &chain.state {
-                State::Parked { until, .. } => Some((*id, *until)),
-                State::Waiting { .. } | State::Running { .. } | State::Returning { .. } => None,
-            })
+        self.all.iter().filter_map(|(id, chain)| match &chain.state {
+            State::Parked { until, .. } => Some((*id, *until)),
+            State::Waiting { .. }
+            | State::Leveling { .. }
+            | State::Visiting { .. }
+            | State::Running { .. }
+            | State::Returning { .. } => None,
+        })
     }
 
     /// The parked chain with an open call to which something was sent longest ago, before `sent`
@@ -281,7 +323,9 @@ impl Chains {
 
     /// Takes the question with this id of the server's out of its chain.
     pub(super) fn withdraw(&mut self, server_id: &Id) -> Option<(ChainId, Question)> {
-        self.take_question(|question| question.server_id.as_ref() == Some(server_id))
+        self.take_question(
+            |question| matches!(&question.source, Source::Server(id) if id == server_id),
+        )
     }
 
     /// Takes this question out of its chain.
@@ -306,10 +350,7 @@ impl Chains {
 
     /// Bytes of the requests that wait for the lane.
     pub(super) fn waiting_bytes(&self) -> usize {
-        let waiting = self
-            .all
-            .values()
-            .filter(|c| matches!(c.state, State::Waiting { .. }));
+        let waiting = self.all.values().filter(|c| matches!(c.state, State::Waiting { .. }));
         waiting.map(|chain| chain.request.size()).sum()
     }
 }

@@ -6,12 +6,12 @@ use super::event::{Effect, Level};
 use super::from_client::cursor;
 use super::front::Leg;
 use super::lane::Next;
+use super::relay::Relay;
 use super::upstream::{Purpose, ServerId};
 use crate::message::object::{Body, Object};
 use crate::message::params;
 use crate::message::refusal::{Refusal, write_upstream_error};
 use crate::message::results::{self, Stamp};
-use crate::message::vocabulary::Method;
 use crate::message::wire::{self, Id};
 
 impl Bridge {
@@ -45,11 +45,7 @@ impl Bridge {
     fn pump_one(&mut self) -> bool {
         let is_ready = self.upstream.is_ready();
         let requests = is_ready && self.ambient.digesting <= self.now;
-        let parallel = if is_ready {
-            self.settings.limits.parallel
-        } else {
-            0
-        };
+        let parallel = if is_ready { self.settings.limits.parallel } else { 0 };
         match self.lane.next(parallel, requests, self.now) {
             None => return false,
             Some(Next::Answers(chain)) => self.send_answers(chain),
@@ -59,13 +55,14 @@ impl Bridge {
                 self.lane.release(chain);
                 self.lane.wait_ahead(chain);
             }
+            Some(Next::Request(chain)) if self.set_level_first(chain) => {}
             Some(Next::Request(chain)) => self.forward(chain),
         }
         true
     }
 
     /// Sends a chain's request up.
-    fn forward(&mut self, id: ChainId) {
+    pub(super) fn forward(&mut self, id: ChainId) {
         let call = self.upstream.expect(Purpose::Call(id));
         let sent = self.chains.next_sent();
         let limits = &self.settings.limits;
@@ -74,10 +71,8 @@ impl Bridge {
         let Some(mut chain) = self.chains.all.remove(&id) else {
             return;
         };
-        let token = match &chain.state {
-            State::Waiting { leg, .. } => leg.progress_token.is_some().then_some(call.0),
-            State::Running { .. } | State::Parked { .. } | State::Returning { .. } => None,
-        };
+        let token = chain.leg().and_then(|leg| leg.progress_token.as_ref()).map(|_| call.0);
+        chain.progress.is_asked_for = token.is_some();
         let request = &chain.request;
         let mut up = String::with_capacity(request.size());
         params::write_upward(&mut up, &request.params(), &request.meta(), token);
@@ -85,13 +80,8 @@ impl Bridge {
         chain.call = Some(call);
         chain.sent = sent;
         let is_mrtr = request.method.is_mrtr();
-        if let State::Waiting { leg, .. } = chain.state {
-            chain.state = State::Running {
-                leg,
-                idle,
-                latest,
-                window: None,
-            };
+        if let State::Waiting { leg, .. } | State::Leveling { leg, .. } = chain.state {
+            chain.state = State::Running { leg, idle, latest, window: None };
             self.chains.all.insert(id, chain);
             self.tell_server(line);
             if !is_mrtr {
@@ -102,6 +92,10 @@ impl Bridge {
 
     /// The server's answer to a chain's call.
     pub(super) fn finish(&mut self, id: ChainId, outcome: Result<Body<'_>, Body<'_>>) {
+        self.flush_progress(id);
+        if let Some(visits) = self.visits_wanted(id, &outcome) {
+            return self.ask_for_visits(id, visits);
+        }
         let Some(mut chain) = self.chains.all.remove(&id) else {
             return;
         };
@@ -110,14 +104,13 @@ impl Bridge {
         let questions = std::mem::take(&mut chain.questions);
         let outcome = self.outcome(&chain, outcome);
         match chain.state {
-            State::Parked {
-                outcome: ref mut kept,
-                ..
-            } => {
+            State::Parked { outcome: ref mut kept, .. } => {
                 *kept = Some(outcome);
                 self.chains.all.insert(id, chain);
             }
             State::Waiting { leg, .. }
+            | State::Leveling { leg, .. }
+            | State::Visiting { leg, .. }
             | State::Running { leg, .. }
             | State::Returning { leg, .. } => {
                 self.lane.forget(id);
@@ -151,10 +144,8 @@ impl Bridge {
     fn complete(&mut self, chain: &Chain, result: &Object<'_>) -> String {
         let method = chain.request.method;
         let identity = self.upstream.profile.as_ref().map_or("{}", |p| &p.identity);
-        let stamp = Stamp {
-            server_info: identity,
-            cache_ttl_ms: self.settings.limits.cache_ttl_ms,
-        };
+        let stamp =
+            Stamp { server_info: identity, cache_ttl_ms: self.settings.limits.cache_ttl_ms };
         let mut out = String::with_capacity(512);
         let mut found = Vec::new();
         results::write_complete(&mut out, method, result, stamp, &mut found);
@@ -162,8 +153,7 @@ impl Bridge {
             self.say(Level::Warning, finding);
         }
         if method.is_list() {
-            self.memory
-                .remember(method, cursor(&chain.request.params()), &out);
+            self.memory.remember(method, cursor(&chain.request.params()), &out);
         }
         out
     }
@@ -184,12 +174,7 @@ impl Bridge {
     /// Tells the server that a chain's call is not wanted any more (F8); its late answer, if one
     /// comes, meets nothing (A17).
     pub(super) fn cancel_call(&mut self, id: ChainId, reason: &str) {
-        let Some(call) = self
-            .chains
-            .all
-            .get_mut(&id)
-            .and_then(|chain| chain.call.take())
-        else {
+        let Some(call) = self.chains.all.get_mut(&id).and_then(|chain| chain.call.take()) else {
             return;
         };
         self.upstream.take(call);
@@ -242,11 +227,15 @@ impl Bridge {
         if !self.front.closed || self.has_ended || self.front.in_flight() > 0 {
             return;
         }
+        if self.listen.is_opening() || self.relay.as_ref().is_some_and(Relay::has_open) {
+            return;
+        }
         let parked: Vec<_> = self.chains.parked().map(|(id, _)| id).collect();
         for chain in parked {
             self.abandon(chain);
         }
         self.refuse_roots();
+        self.close_streams();
         self.exit(self.status());
     }
 
@@ -265,17 +254,5 @@ impl Bridge {
     pub(super) fn exit(&mut self, status: u8) {
         self.has_ended = true;
         self.effects.push_back(Effect::Exit(status));
-    }
-
-    /// Is this method's list one that a change notification of that name invalidates (D6)?
-    pub(super) fn lists_changed_by(notification: &str) -> &'static [Method] {
-        match notification {
-            "notifications/tools/list_changed" => &[Method::ToolsList],
-            "notifications/prompts/list_changed" => &[Method::PromptsList],
-            "notifications/resources/list_changed" => {
-                &[Method::ResourcesList, Method::TemplatesList]
-            }
-            _ => &[],
-        }
     }
 }

@@ -1,10 +1,11 @@
 //! What a line from the client causes, in the order of table B.
 
 use super::event::{Level, Line};
-use super::front::{Held, Leg, Request, Seat};
-use super::{Bridge, chain::Chain};
+use super::front::{Era, Held, Leg, Request, Seat};
+use super::relay::{has_claim, requested_version};
+use super::{Bridge, ServerEra, chain::Chain};
 use crate::message::envelope::Envelope;
-use crate::message::object::{self, Body, Object, Spans};
+use crate::message::object::{Body, Object, Spans};
 use crate::message::params;
 use crate::message::refusal::Refusal;
 use crate::message::vocabulary::Method;
@@ -29,9 +30,7 @@ impl Bridge {
             }
             FromClient::Notification(method, params) => {
                 if method == "notifications/cancelled" {
-                    let id = params
-                        .object()
-                        .and_then(|p| p.get("requestId").and_then(Id::read));
+                    let id = params.object().and_then(|p| p.get("requestId").and_then(Id::read));
                     if let Some(id) = id {
                         self.client_cancelled(&id);
                     }
@@ -39,6 +38,9 @@ impl Bridge {
             }
             FromClient::Request(id, method, params) => {
                 let judged = self.judge(&id, &method, &params);
+                if let Ok(Judged::Legacy(requested)) = judged {
+                    return self.relay_legacy(id, requested, text);
+                }
                 let method_name: Box<str> = method.as_ref().into();
                 let spans = match params.object() {
                     Some(params) => {
@@ -49,7 +51,11 @@ impl Bridge {
                 };
                 match judged {
                     Err(refusal) => self.refuse_line(Some(&id), &refusal),
-                    Ok(envelope) => {
+                    Ok(Judged::Legacy(_)) => {}
+                    Ok(Judged::Ping) => {
+                        self.tell_client(wire::response(Some(id.text()), "\"result\":{}"))
+                    }
+                    Ok(Judged::Modern(envelope)) => {
                         let method = Method::named(&method_name);
                         let request = Request::new(method, &method_name, spans.0, spans.1, text);
                         self.accept(id, envelope, request);
@@ -59,34 +65,44 @@ impl Bridge {
         }
     }
 
+    /// No more requests can come (H11).
+    pub(super) fn client_closed(&mut self) {
+        self.front.closed = true;
+        self.relay_until = Some(self.now.after(self.settings.limits.request_timeout_ms));
+    }
+
     pub(super) fn client_overlong(&mut self) {
         self.refuse_line(None, &Refusal::LineTooLong);
     }
 
-    /// Steps 2 to 5 of table B, and those methods that no server is asked about.
-    fn judge(&self, id: &Id, method: &str, params: &Body<'_>) -> Result<Envelope, Refusal> {
+    /// Steps 2 to 5 of table B, the client's era (I1-I3), and the methods no server is asked about.
+    fn judge(&mut self, id: &Id, method: &str, params: &Body<'_>) -> Result<Judged, Refusal> {
         if self.front.is_in_flight(id) {
             return Err(Refusal::IdInUse);
         }
         let envelope = Envelope::read(params);
+        let is_opening = self.front.era == Era::Opening;
         if method == "initialize" && envelope.is_err() {
-            return Err(Refusal::UnsupportedVersion {
-                requested: requested_version(params),
-            });
+            let requested = requested_version(params);
+            let is_modern_only =
+                self.upstream.is_modern || self.settings.server_era == ServerEra::Modern;
+            if is_opening && !is_modern_only {
+                return Ok(Judged::Legacy(requested));
+            }
+            return Err(Refusal::UnsupportedVersion { requested });
+        }
+        if is_opening && method == "ping" && !has_claim(params) {
+            return Ok(Judged::Ping); // I2: both eras may ask this before anything else
         }
         let envelope = envelope?;
-        match Method::named(method) {
-            Method::Removed | Method::Listen => Err(Refusal::MethodNotFound),
-            Method::Discover
-            | Method::ToolsCall
-            | Method::PromptsGet
-            | Method::ResourcesRead
-            | Method::ToolsList
-            | Method::PromptsList
-            | Method::ResourcesList
-            | Method::TemplatesList
-            | Method::Complete
-            | Method::Vendor => Ok(envelope),
+        let kind = Method::named(method);
+        if kind != Method::Discover {
+            self.front.era = Era::Modern;
+        }
+        if kind == Method::Removed {
+            Err(Refusal::MethodNotFound)
+        } else {
+            Ok(Judged::Modern(envelope))
         }
     }
 
@@ -99,11 +115,7 @@ impl Bridge {
             log_level: envelope.log_level.unwrap_or_default(),
         };
         let level_is_legal = envelope.log_level.is_ok();
-        let held = Held {
-            leg,
-            level_is_legal,
-            request,
-        };
+        let held = Held { leg, level_is_legal, request };
         if self.upstream.is_ready() {
             return self.admit(held);
         }
@@ -124,7 +136,7 @@ impl Bridge {
 
     /// Is there room for one more unanswered request (R)?
     fn check_room(&self, held: &Held) -> Result<(), Refusal> {
-        if held.request.method == Method::Discover {
+        if matches!(held.request.method, Method::Discover | Method::Listen) {
             return Ok(());
         }
         if self.front.in_flight() >= self.settings.limits.in_flight {
@@ -147,13 +159,15 @@ impl Bridge {
         if held.request.method == Method::Discover {
             return self.answer_discover(held.leg);
         }
+        if held.request.method == Method::Listen {
+            return self.admit_stream(held);
+        }
         if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
             return self.admit_retry(held);
         }
-        if let (false, Err(refusal)) = (
-            self.front.is_in_flight(&held.leg.id),
-            self.check_room(&held),
-        ) {
+        if let (false, Err(refusal)) =
+            (self.front.is_in_flight(&held.leg.id), self.check_room(&held))
+        {
             return self.refuse_line(Some(&held.leg.id), &refusal);
         }
         let Held { leg, request, .. } = held;
@@ -202,6 +216,7 @@ impl Bridge {
                 self.front.leave(id);
                 self.abandon(chain);
             }
+            Some(Seat::Stream) => self.cancel_stream(id),
             // Answered already; when that answer was a question, the chain is given up (F9).
             None => {
                 if let Some(chain) = self.chains.parked_leg(id) {
@@ -212,15 +227,14 @@ impl Bridge {
     }
 }
 
-/// The version that a claim-less `initialize` names, as JSON text (B9).
-fn requested_version(params: &Body<'_>) -> Option<String> {
-    let Body::Object(params) = params else {
-        return None;
-    };
-    params
-        .get("protocolVersion")
-        .filter(|raw| object::is_string(raw))
-        .map(str::to_owned)
+/// What a request turned out to be.
+enum Judged {
+    /// Of 2026-07-28.
+    Modern(Envelope),
+    /// The `initialize` of a legacy client, with the version it names (I1).
+    Legacy(Option<String>),
+    /// A ping before the era is known (I2).
+    Ping,
 }
 
 /// The cursor of a list request as JSON text, "" for the first page.

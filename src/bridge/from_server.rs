@@ -2,9 +2,11 @@
 
 use super::Bridge;
 use super::event::{Generation, Level, Line};
+use super::listen::Topic;
 use super::upstream::{Phase, Purpose, ServerId};
-use crate::message::object::{Body, is_object};
+use crate::message::object::{Body, Object, is_object};
 use crate::message::questions;
+use crate::message::vocabulary::Method;
 use crate::message::wire::{self, FromServer, Id};
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -20,21 +22,14 @@ impl Bridge {
         // Latin-1 servers exist (A16).
         let text = match String::from_utf8(line.bytes) {
             Ok(text) => Cow::Owned(text),
-            Err(error) => String::from_utf8_lossy(error.as_bytes())
-                .into_owned()
-                .into(),
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into(),
         };
+        if self.relay.is_some() {
+            return self.relay_server_line(&text, line.ended);
+        }
         for message in wire::from_server(&text) {
             match message {
-                FromServer::Response(Some(id), outcome) => {
-                    self.server_replied(ServerId(id), outcome);
-                }
-                FromServer::Response(None, _) => {
-                    self.say(
-                        Level::Info,
-                        "the server answered a request that was never sent; ignored",
-                    );
-                }
+                FromServer::Response(id, outcome) => self.server_replied(id, outcome),
                 FromServer::Request(id, method, params) => self.server_asked(&id, &method, &params),
                 FromServer::Notification(method, params) => self.server_noted(&method, &params),
                 // Half a line of a process that ended is no message and no noise (H12).
@@ -48,15 +43,20 @@ impl Bridge {
         matches!(self.upstream.phase, Phase::Leaving | Phase::Down)
     }
 
-    fn server_replied(&mut self, id: ServerId, outcome: Result<Body<'_>, Body<'_>>) {
+    fn server_replied(&mut self, id: Option<&str>, outcome: Result<Body<'_>, Body<'_>>) {
+        let Some(id) = id.and_then(wire::own_number).map(ServerId) else {
+            return self
+                .say(Level::Info, "the server answered a request that was never sent; ignored");
+        };
         match self.upstream.take(id) {
+            Some(Purpose::Probe) => self.probe_answered(outcome),
+            Some(Purpose::Level(chain)) => self.level_set(chain),
+            Some(Purpose::Subscribe) => self.subscribed(id, &outcome),
+            Some(Purpose::Courtesy) => {}
             Some(Purpose::Handshake) => self.handshake_answered(outcome),
             Some(Purpose::Tools) => self.tools_listed(&outcome),
             Some(Purpose::Call(chain)) => self.finish(chain, outcome),
-            None => self.say(
-                Level::Info,
-                "a late or unknown answer of the server was dropped",
-            ),
+            None => self.say(Level::Info, "a late or unknown answer of the server was dropped"),
         }
     }
 
@@ -77,14 +77,35 @@ impl Bridge {
 
     /// A notification of the server (H9).
     fn server_noted(&mut self, method: &str, params: &Body<'_>) {
-        if method == "notifications/cancelled" {
-            let Body::Object(params) = params else { return };
-            if let Some(id) = params.get("requestId").and_then(Id::read) {
-                self.withdraw(&id);
+        let empty = Object::default();
+        let members = match params {
+            Body::Object(members) => members,
+            Body::Absent | Body::Null | Body::Other => &empty,
+        };
+        match method {
+            "notifications/cancelled" => {
+                if let Some(id) = members.get("requestId").and_then(Id::read) {
+                    self.withdraw(&id);
+                }
             }
-            return;
+            "notifications/progress" => self.progressed(members),
+            "notifications/message" => self.logged(members),
+            "notifications/elicitation/complete" => {
+                if let Some(id) = members.string("elicitationId") {
+                    self.visited(&id);
+                }
+            }
+            "notifications/resources/updated" => {
+                if let Some(uri) = members.string("uri") {
+                    self.changed(&Topic::Updated(uri.into_owned()), params);
+                }
+            }
+            _ => {
+                let Some((topic, lists)) = list_changed(method) else { return };
+                self.memory.forget(lists);
+                self.changed(&topic, params);
+            }
         }
-        self.memory.forget(Self::lists_changed_by(method));
     }
 
     /// A line that is no message: a banner, a log line, or a broken answer (A16).
@@ -93,21 +114,15 @@ impl Bridge {
             && let Some(Purpose::Call(_)) = self.upstream.purpose(call)
             && serde_json::from_str::<&serde_json::value::RawValue>(text).is_err()
         {
-            self.say(
-                Level::Warning,
-                format!("the server's answer is not JSON: {}", shown(text)),
-            );
+            self.say(Level::Warning, format!("the server's answer is not JSON: {}", shown(text)));
             return self.fail_call(call, "it is not valid JSON");
         }
-        let what = if is_object(text) {
-            "not a JSON-RPC message"
-        } else {
-            "not a message"
-        };
-        self.say(
-            Level::Warning,
-            format!("server output that is {what}, skipped: {}", shown(text)),
-        );
+        self.say_noise(text);
+    }
+
+    pub(super) fn say_noise(&mut self, text: &str) {
+        let what = if is_object(text) { "not a JSON-RPC message" } else { "not a message" };
+        self.say(Level::Warning, format!("server output that is {what}, skipped: {}", shown(text)));
     }
 
     /// A line over the limit (R). It may have been the answer to what runs, and nobody can tell:
@@ -116,10 +131,10 @@ impl Bridge {
         if generation != self.upstream.generation || self.is_server_gone() {
             return;
         }
-        self.say(
-            Level::Warning,
-            "a line of the server was longer than --max-line-bytes; dropped",
-        );
+        self.say(Level::Warning, "a line of the server was longer than --max-line-bytes; dropped");
+        if self.relay.is_some() {
+            return self.relay_lost("a line of it was longer than --max-line-bytes");
+        }
         let calls: Vec<_> = self
             .lane
             .running()
@@ -128,6 +143,18 @@ impl Bridge {
         for call in calls {
             self.fail_call(call, "it is longer than --max-line-bytes");
         }
+    }
+}
+
+/// The stream topic and the remembered lists that a change notification concerns (D6, G8).
+fn list_changed(notification: &str) -> Option<(Topic, &'static [Method])> {
+    match notification {
+        "notifications/tools/list_changed" => Some((Topic::Tools, &[Method::ToolsList])),
+        "notifications/prompts/list_changed" => Some((Topic::Prompts, &[Method::PromptsList])),
+        "notifications/resources/list_changed" => {
+            Some((Topic::Resources, &[Method::ResourcesList, Method::TemplatesList]))
+        }
+        _ => None,
     }
 }
 

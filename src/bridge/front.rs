@@ -43,13 +43,7 @@ impl Request {
         meta: Spans,
         line: String,
     ) -> Self {
-        Request {
-            method,
-            name: name.into(),
-            line,
-            params,
-            meta,
-        }
+        Request { method, name: name.into(), line, params, meta }
     }
 
     pub(super) fn params(&self) -> Object<'_> {
@@ -58,6 +52,11 @@ impl Request {
 
     pub(super) fn meta(&self) -> Object<'_> {
         self.meta.read(&self.line)
+    }
+
+    /// The line as it came in.
+    pub(super) fn into_line(self) -> String {
+        self.line
     }
 
     /// Bytes it keeps.
@@ -82,11 +81,24 @@ pub(super) enum Seat {
     Held,
     /// Belongs to a chain.
     Chain(ChainId),
+    /// An open stream; answered when it ends.
+    Stream,
+}
+
+/// Which protocol the client speaks (I1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Era {
+    /// Nothing but probes so far.
+    #[default]
+    Opening,
+    /// It sent a request with a modern envelope.
+    Modern,
 }
 
 /// The requests that are owed an answer.
 #[derive(Debug, Default)]
 pub(super) struct Front {
+    pub(super) era: Era,
     seats: BTreeMap<Id, Seat>,
     /// In the order of arrival.
     pub(super) held: VecDeque<Held>,
@@ -113,9 +125,9 @@ impl Front {
         self.seats.remove(id);
     }
 
-    /// Requests accepted and not answered.
+    /// Requests accepted and not answered; streams are not waited for.
     pub(super) fn in_flight(&self) -> usize {
-        self.seats.len()
+        self.seats.values().filter(|seat| **seat != Seat::Stream).count()
     }
 
     /// Bytes of the requests that wait for the handshake.

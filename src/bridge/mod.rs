@@ -5,8 +5,8 @@
 //!   Event ──▶ session    ──▶    │  ambient   memory          │  ◀──  on_wake
 //!            └──────────────────┴── upstream ────────────────┴──▶ Effect
 //! ```
-//! `front`, `lane`, `chain`, `ambient`, `memory` and `upstream` are nouns: they own state and know
-//! nothing of each other. The other files are directions: each is an `impl Bridge` that takes one
+//! `front`, `lane`, `chain`, `ambient`, `memory`, `listen`, `notices` and `upstream` are nouns: they
+//! own state and know nothing of each other. The other files are directions: each is an `impl Bridge` that takes one
 //! kind of event and connects the nouns. Whatever two directions share is in `conduct`.
 #![forbid(unsafe_code)]
 
@@ -18,18 +18,26 @@ mod from_client;
 mod from_server;
 mod front;
 mod lane;
+mod listen;
 mod memory;
+mod notices;
 mod on_wake;
 mod questions;
+mod relay;
 mod session;
 mod settings;
+mod streams;
+mod telling;
 mod upstream;
+mod visits;
 
 use ambient::Ambient;
 use chain::Chains;
 use front::Front;
 use lane::Lane;
+use listen::Listen;
 use memory::Memory;
+use relay::Relay;
 use std::collections::VecDeque;
 use upstream::Upstream;
 
@@ -57,6 +65,13 @@ pub struct Bridge {
     ambient: Ambient,
     memory: Memory,
     upstream: Upstream,
+    listen: Listen,
+    /// Lines pass as they are; the rest of the bridge stands still.
+    relay: Option<Relay>,
+    /// The client reads slower than we write (R).
+    is_client_slow: bool,
+    /// Until when what is still unanswered after the end of input is waited for, while relaying.
+    relay_until: Option<Time>,
     /// Names this process of the server in every ticket (E24).
     epoch: String,
     /// [`Bridge::pump`] is at work.
@@ -82,6 +97,10 @@ impl Bridge {
             ambient: Ambient::default(),
             memory: Memory::default(),
             upstream,
+            listen: Listen::default(),
+            relay: None,
+            is_client_slow: false,
+            relay_until: None,
             epoch: String::new(),
             is_pumping: false,
             has_ended: false,
@@ -92,28 +111,29 @@ impl Bridge {
 
     /// Takes one event. Drain [`Bridge::next_effect`] before the next one.
     pub fn handle(&mut self, event: Event, now: Time) {
-        debug_assert!(
-            self.effects.is_empty() || now == Time(0),
-            "effects must be drained first"
-        );
+        debug_assert!(self.effects.is_empty() || now == Time(0), "effects must be drained first");
         if self.has_ended {
             return;
         }
         self.now = now;
         match event {
+            Event::ClientLine(line) if self.relay.is_some() => self.relay_client_line(line),
             Event::ClientLine(line) => self.client_line(line),
             Event::ClientOverlong => self.client_overlong(),
-            Event::ClientClosed => self.front.closed = true,
+            Event::ClientClosed => self.client_closed(),
             Event::ClientGone => self.exit(self.status()),
-            // Nothing that could be dropped or merged goes down yet.
-            Event::ClientSlow(_) | Event::Wake => {}
+            Event::ClientSlow(is_slow) => self.client_slow(is_slow),
+            Event::Wake => {}
             Event::ServerStarted(generation) => self.server_started(generation),
             Event::ServerUnstartable(generation, why) => self.server_unstartable(generation, &why),
             Event::ServerLine(generation, line) => self.server_line(generation, line),
             Event::ServerOverlong(generation) => self.server_overlong(generation),
             Event::ServerClosed(generation) => self.server_closed(generation),
             Event::ServerExited(generation, exit) => self.server_exited(generation, exit),
-            Event::Stop(signal) => self.exit(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+            Event::Stop(signal) => {
+                self.close_streams();
+                self.exit(u8::try_from(128 + signal).unwrap_or(u8::MAX));
+            }
         }
         self.on_wake();
         self.finish_draining();
@@ -127,11 +147,7 @@ impl Bridge {
     /// When the bridge next wants [`Event::Wake`]; `None`: not before another event.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        if self.has_ended {
-            None
-        } else {
-            self.next_deadline()
-        }
+        if self.has_ended { None } else { self.next_deadline() }
     }
 
     fn say(&mut self, level: Level, text: impl Into<String>) {

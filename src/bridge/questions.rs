@@ -2,9 +2,9 @@
 //! (E).
 
 use super::ambient::DIGEST_MS;
-use super::chain::{ChainId, Owner, Question, QuestionId, State, Window};
+use super::chain::{Chain, ChainId, Owner, Question, QuestionId, Source, State, Window};
 use super::event::Level;
-use super::front::{Held, Leg, Seat};
+use super::front::{Held, Leg, Request, Seat};
 use super::lane::RETRY_WAITS_MS;
 use super::{Bridge, MOST_PARKED, MOST_ROUNDS};
 use crate::message::capabilities::Capabilities;
@@ -27,7 +27,7 @@ impl Bridge {
         let id = self.chains.next_question();
         let question = Question {
             id,
-            server_id: Some(server_id),
+            source: Source::Server(server_id),
             asked,
             is_contested: self.chains.open() > 1,
             shown_as: None,
@@ -44,19 +44,11 @@ impl Bridge {
     fn only_uncarrying(&self, running: &[ChainId]) -> Option<Vec<ChainId>> {
         let running: Vec<_> = running
             .iter()
-            .filter(|id| {
-                self.chains
-                    .all
-                    .get(id)
-                    .is_some_and(super::chain::Chain::is_running)
-            })
+            .filter(|id| self.chains.all.get(id).is_some_and(Chain::is_running))
             .copied()
             .collect();
         let carries = |id: &ChainId| {
-            self.chains
-                .all
-                .get(id)
-                .is_some_and(|chain| chain.request.method.is_mrtr())
+            self.chains.all.get(id).is_some_and(|chain| chain.request.method.is_mrtr())
         };
         (!running.is_empty() && !running.iter().any(carries)).then_some(running)
     }
@@ -95,12 +87,13 @@ impl Bridge {
 
     /// A question that no call carries (E20).
     fn place_ambient(&mut self, question: Question) {
-        match (question.asked.kind, question.server_id) {
-            (Kind::Roots, Some(server_id)) => {
+        let Source::Server(server_id) = question.source else { return };
+        match question.asked.kind {
+            Kind::Roots => {
                 let until = self.now.after(self.settings.limits.mrtr_ttl_ms);
                 self.ambient.hold_roots(server_id, question.id, until);
             }
-            (kind, Some(server_id)) => {
+            kind @ (Kind::Form | Kind::Url | Kind::Sampling) => {
                 let text = format!(
                     "the server asked {} outside any call; refused, no client can be asked now",
                     kind.method()
@@ -108,7 +101,6 @@ impl Bridge {
                 self.say(Level::Warning, text);
                 self.reply(&server_id, kind, kind.refusal());
             }
-            (_, None) => {}
         }
     }
 
@@ -116,7 +108,7 @@ impl Bridge {
     /// else it is refused (E5, E21).
     pub(super) fn rehome(&mut self, questions: Vec<Question>) {
         for mut question in questions {
-            if question.server_id.is_some() && question.is_contested && self.chains.open() > 0 {
+            if question.is_contested && self.chains.open() > 0 {
                 question.shown_as = None;
                 question.answer = None;
                 self.place(question);
@@ -127,7 +119,7 @@ impl Bridge {
     }
 
     fn reply_to(&mut self, question: &Question, outcome: &str) {
-        if let Some(server_id) = &question.server_id {
+        if let Source::Server(server_id) = &question.source {
             self.reply(server_id, question.asked.kind, outcome);
         }
     }
@@ -169,10 +161,7 @@ impl Bridge {
         }
         if !chain.capabilities().covers(Capabilities::ROOTS) {
             let is_asked = self.chains.all.values().any(|chain| {
-                chain
-                    .questions
-                    .iter()
-                    .any(|question| question.server_id.is_none())
+                chain.questions.iter().any(|question| question.source == Source::Roots)
             });
             if !is_asked {
                 self.refuse_roots();
@@ -181,12 +170,8 @@ impl Bridge {
         }
         let question = Question {
             id: self.chains.next_question(),
-            server_id: None,
-            asked: Asked {
-                kind: Kind::Roots,
-                needs: Capabilities::ROOTS,
-                params: "{}".into(),
-            },
+            source: Source::Roots,
+            asked: Asked { kind: Kind::Roots, needs: Capabilities::ROOTS, params: "{}".into() },
             is_contested: false,
             shown_as: None,
             answer: None,
@@ -222,9 +207,7 @@ impl Bridge {
             return;
         }
         for chain in self.chains.all.values_mut() {
-            chain
-                .questions
-                .retain(|question| question.server_id.is_some());
+            chain.questions.retain(|question| question.source != Source::Roots);
         }
     }
 
@@ -236,38 +219,28 @@ impl Bridge {
             return;
         };
         let (leg, left_ms) = match chain.state {
-            State::Waiting { leg, .. } => (leg, self.settings.limits.request_max_ms),
+            State::Waiting { leg, .. }
+            | State::Leveling { leg, .. }
+            | State::Visiting { leg, .. } => (leg, self.settings.limits.request_max_ms),
             State::Running { leg, latest, .. } => (leg, latest.since(self.now)),
             State::Returning { leg, left_ms } => (leg, left_ms),
             State::Parked { .. } => return,
         };
         chain.rounds += 1;
+        chain.progress.end_leg();
         let mut requests = Vec::with_capacity(chain.questions.len());
-        for question in chain
-            .questions
-            .iter_mut()
-            .filter(|question| question.answer.is_none())
-        {
+        for question in chain.questions.iter_mut().filter(|question| question.answer.is_none()) {
             let key = *question.shown_as.get_or_insert_with(|| {
                 chain.keys += 1;
                 chain.keys
             });
-            requests.push((
-                format!("q{key}"),
-                question.asked.input_request(leg.capabilities),
-            ));
+            requests.push((format!("q{key}"), question.asked.input_request(leg.capabilities)));
         }
         let handle = self.random_hex::<16>();
         let ticket = format!("{}.{handle}", self.epoch);
-        let identity = self
-            .upstream
-            .profile
-            .as_ref()
-            .map_or("{}", |p| p.identity.as_str());
+        let identity = self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str());
         let mut outcome = String::new();
-        let requests = requests
-            .iter()
-            .map(|(key, request)| (key.clone(), request.as_str()));
+        let requests = requests.iter().map(|(key, request)| (key.clone(), request.as_str()));
         results::write_input_required(&mut outcome, requests, &ticket, identity);
         chain.state = State::Parked {
             ticket,
@@ -292,10 +265,7 @@ impl Bridge {
             return;
         }
         if let Some((oldest, _)) = self.chains.parked().min_by_key(|(_, until)| *until) {
-            self.say(
-                Level::Warning,
-                "too many questions are open; the oldest call is given up",
-            );
+            self.say(Level::Warning, "too many questions are open; the oldest call is given up");
             self.abandon(oldest);
         }
     }
@@ -338,9 +308,7 @@ impl Bridge {
         self.front.leave(&leg.id);
         let params = request.params();
         let state = params.string("requestState");
-        let chain = state
-            .as_deref()
-            .and_then(|state| self.chains.with_ticket(state));
+        let chain = state.as_deref().and_then(|state| self.chains.with_ticket(state));
         let Some(id) = chain.filter(|id| self.is_same_request(*id, request.method, &params)) else {
             let refusal = match state.as_deref() {
                 Some(state) if chain.is_none() && self.is_of_another_process(state) => {
@@ -354,11 +322,7 @@ impl Bridge {
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };
-        if let State::Parked {
-            outcome: Some(outcome),
-            ..
-        } = &chain.state
-        {
+        if let State::Parked { outcome: Some(outcome), .. } = &chain.state {
             let outcome = outcome.clone();
             self.chains.all.remove(&id);
             self.lane.forget(id);
@@ -387,13 +351,11 @@ impl Bridge {
                 question.answer = Some(answer);
             }
         }
-        drop(params);
-        drop(request);
-        self.come_back(id, leg);
+        self.come_back(id, leg, request);
     }
 
     /// A valid retry: all answers of the round are there, or the rest is asked again (E15.3).
-    fn come_back(&mut self, id: ChainId, leg: Leg) {
+    fn come_back(&mut self, id: ChainId, leg: Leg, request: Request) {
         self.refuse_undeclared_of_round(id, leg.capabilities);
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
@@ -419,7 +381,8 @@ impl Bridge {
             return;
         }
         if chain.call.is_none() {
-            return self.take_up_held_back(id);
+            chain.request = request; // its trace context travels, not that of the first leg (K4)
+            return self.take_up(id);
         }
         let force = (!self.settings.hold_lane).then(|| self.now.after(RETRY_WAITS_MS));
         self.lane.come_back(id, force);
@@ -434,7 +397,7 @@ impl Bridge {
         let undeclared = take_where(&mut chain.questions, |question| {
             question.shown_as.is_some()
                 && question.answer.is_none()
-                && question.server_id.is_some()
+                && matches!(question.source, Source::Server(_))
                 && !can.covers(question.asked.needs)
         });
         for question in undeclared {
@@ -445,32 +408,39 @@ impl Bridge {
         }
     }
 
-    /// A call that was kept back for the folders question: the answer goes up at once, the call
-    /// waits at the head of the line (E20).
-    fn take_up_held_back(&mut self, id: ChainId) {
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        let answer = chain
-            .questions
-            .drain(..)
-            .find_map(|question| question.answer);
-        if let State::Returning { leg, .. } = chain.state {
-            chain.state = State::Waiting {
-                leg,
-                since: self.now,
-            };
-            self.chains.all.insert(id, chain);
+    /// A chain without an open call has all its answers: its request goes up, or up again.
+    fn take_up(&mut self, id: ChainId) {
+        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        if chain.questions.iter().any(|question| question.shown_as.is_none()) {
+            return self.show_visits(id); // they came while nobody could be told
         }
-        if let (Some(answer), true) = (answer, self.ambient.holds_roots()) {
+        let questions = std::mem::take(&mut chain.questions);
+        let is_declined = |question: &Question| {
+            question.source == Source::Error
+                && !question.answer.as_deref().is_some_and(questions::is_accepted)
+        };
+        if questions.iter().any(is_declined) {
+            return self.decline_visits(id);
+        }
+        let since = self.now;
+        self.chains.change(id, |state| match state {
+            State::Returning { leg, .. } => State::Waiting { leg, since },
+            other => other,
+        });
+        let roots = questions.into_iter().find(|question| question.source == Source::Roots);
+        if let Some(answer) = roots.and_then(|question| question.answer)
+            && self.ambient.holds_roots()
+        {
             self.answer_roots(&answer);
         }
+        self.visits_accepted(id);
         self.lane.wait_ahead(id);
         self.pump();
     }
 
     /// The lane is there: all answers of the round go up together (E15.6).
     pub(super) fn send_answers(&mut self, id: ChainId) {
+        self.set_level_first(id);
         let sent = self.chains.next_sent();
         let now = self.now;
         let idle = now.after(self.settings.limits.request_timeout_ms);
@@ -484,16 +454,11 @@ impl Bridge {
         // Questions that came meanwhile have waited long enough (E17).
         let window = (!chain.questions.is_empty()).then(|| Window::closing(now));
         chain.sent = sent;
-        chain.state = State::Running {
-            leg,
-            idle,
-            latest: now.after(left_ms),
-            window,
-        };
+        chain.state = State::Running { leg, idle, latest: now.after(left_ms), window };
         self.chains.all.insert(id, chain);
         for question in answered {
-            if let (Some(server_id), Some(answer)) = (&question.server_id, &question.answer) {
-                self.reply(server_id, question.asked.kind, answer);
+            if let Some(answer) = &question.answer {
+                self.reply_to(&question, answer);
             }
         }
     }

@@ -1,13 +1,14 @@
 //! The wrapped server's life: start, handshake, loss, next process (H1-H6, H12, H13, B8, C3).
 
-use super::Bridge;
-use super::chain::State;
+use super::chain::{ChainId, State};
 use super::event::{Effect, Exit, Generation, Level};
-use super::upstream::{CLOSED_MS, LISTING_MS, Phase, Purpose};
+use super::relay::is_modern_refusal;
+use super::upstream::{CLOSED_MS, LISTING_MS, PROBE_MS, Phase, Purpose};
+use super::{Bridge, ServerEra};
 use crate::message::discover::{self, Offers};
 use crate::message::object::{Body, Object, string};
-use crate::message::refusal::Refusal;
-use crate::message::vocabulary::Revision;
+use crate::message::refusal::{Refusal, error_code};
+use crate::message::vocabulary::{MODERN, Revision, code, key};
 use crate::message::wire;
 
 /// Everything that the bridge can convert is declared: what a client can do is known per request
@@ -22,13 +23,27 @@ impl Bridge {
     pub(super) fn want_server(&mut self) {
         self.upstream.is_wanted = true;
         match self.upstream.phase {
-            Phase::Fresh => self.shake_hands(),
+            Phase::Fresh => self.use_fresh(),
             Phase::Down => self.restart_if_due(),
             Phase::Starting
             | Phase::Handshaking { .. }
+            | Phase::Probing { .. }
             | Phase::Listing { .. }
             | Phase::Ready
             | Phase::Leaving => {}
+        }
+    }
+
+    /// A process that was told nothing yet, and something for it to do.
+    fn use_fresh(&mut self) {
+        if self.relay.is_some() {
+            self.relay_waiting();
+        } else if self.upstream.is_modern {
+            self.relay_modern();
+        } else if self.settings.server_era == ServerEra::Modern {
+            self.probe();
+        } else {
+            self.shake_hands();
         }
     }
 
@@ -43,8 +58,7 @@ impl Bridge {
         if self.upstream.not_before <= self.now {
             self.upstream.generation.0 += 1;
             self.upstream.phase = Phase::Starting;
-            self.effects
-                .push_back(Effect::StartServer(self.upstream.generation));
+            self.effects.push_back(Effect::StartServer(self.upstream.generation));
         }
     }
 
@@ -65,7 +79,7 @@ impl Bridge {
         self.upstream.phase = Phase::Fresh;
         self.upstream.closed = None;
         if self.upstream.is_wanted {
-            self.shake_hands();
+            self.use_fresh();
         }
     }
 
@@ -111,10 +125,7 @@ impl Bridge {
         let revision = match Revision::named(&version) {
             Some(revision) => revision,
             None if version == BEFORE_THE_FIRST => {
-                self.say(
-                    Level::Warning,
-                    "the server speaks 2024-10-07; taken for 2024-11-05",
-                );
+                self.say(Level::Warning, "the server speaks 2024-10-07; taken for 2024-11-05");
                 Revision::R2024_11
             }
             None => {
@@ -132,15 +143,10 @@ impl Bridge {
         if !offers.nothing {
             return self.server_is_ready();
         }
-        let offers = Offers {
-            tools: true,
-            ..offers
-        };
+        let offers = Offers { tools: true, ..offers };
         let command = &self.settings.command_name;
         self.upstream.with_tools = Some(discover::profile(result, revision, offers, command));
-        self.upstream.phase = Phase::Listing {
-            until: self.now.after(LISTING_MS),
-        };
+        self.upstream.phase = Phase::Listing { until: self.now.after(LISTING_MS) };
         let id = self.upstream.expect(Purpose::Tools);
         self.tell_server(wire::request(id.0, "tools/list", "{}"));
     }
@@ -165,23 +171,87 @@ impl Bridge {
         self.upstream.was_ready = true;
         self.upstream.is_wanted = false;
         self.say(Level::Info, "the server is ready");
+        self.revive_streams();
         for held in std::mem::take(&mut self.front.held) {
             self.admit(held);
         }
         self.pump();
     }
 
+    /// Asks whether the server is a modern one (I5).
+    fn probe(&mut self) {
+        self.upstream.was_asked = true;
+        self.upstream.probes += 1;
+        self.upstream.phase = Phase::Probing { until: self.now.after(PROBE_MS) };
+        let id = self.upstream.expect(Purpose::Probe);
+        let meta = format!(
+            "{{\"{}\":\"{MODERN}\",\"{}\":{{\"name\":\"mcp-uplift\",\"version\":\"{}\"}},\"{}\":{{}}}}",
+            key::PROTOCOL_VERSION,
+            key::CLIENT_INFO,
+            env!("CARGO_PKG_VERSION"),
+            key::CLIENT_CAPABILITIES
+        );
+        self.tell_server(wire::request(id.0, "server/discover", &format!("{{\"_meta\":{meta}}}")));
+    }
+
+    /// The answer to the probe (I5); one that comes too late counts if `initialize` fails (I6).
+    pub(super) fn probe_answered(&mut self, outcome: Result<Body<'_>, Body<'_>>) {
+        let is_in_time = matches!(self.upstream.phase, Phase::Probing { .. });
+        match outcome {
+            Ok(Body::Object(result)) if discover::serves(&result, MODERN) => {
+                if is_in_time {
+                    self.relay_modern();
+                } else {
+                    self.upstream.discovered_late = true;
+                }
+            }
+            Err(error) if is_in_time && error_code(&error) == Some(code::UNSUPPORTED_VERSION) => {
+                let named = discover::supported_versions(&error.object().unwrap_or_default());
+                let is_legacy = named.iter().any(|name| Revision::named(name).is_some());
+                if named.iter().any(|name| name == MODERN) && self.upstream.probes < 2 {
+                    self.probe();
+                } else if named.is_empty() || (is_legacy && !named.iter().any(|n| n == MODERN)) {
+                    self.probe_failed("it refused server/discover");
+                } else {
+                    self.give_server_up(&format!("it serves only {}", named.join(", ")));
+                }
+            }
+            Ok(_) | Err(_) if is_in_time => {
+                self.probe_failed("its answer to server/discover is not a modern one")
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+
+    /// Not a modern server, as far as the probe can tell: legacy after all, unless told otherwise.
+    pub(super) fn probe_failed(&mut self, how: &str) {
+        if self.settings.server_era == ServerEra::Modern {
+            self.give_server_up(&format!(
+                "{how}, and --protocol-version {MODERN} allows nothing else"
+            ));
+        } else if self.upstream.to_offer.is_empty() {
+            self.give_server_up(&format!("it refused initialize, and {how}"));
+        } else {
+            self.shake_hands();
+            self.upstream.is_walking = true;
+        }
+    }
+
     /// `initialize` was refused (H4): try the best revision that the server names, else the next.
     fn handshake_refused(&mut self, error: &Object<'_>) {
-        let message = error
-            .get("message")
-            .and_then(string)
-            .unwrap_or("no message".into());
+        let message = error.get("message").and_then(string).unwrap_or("no message".into());
+        if self.upstream.discovered_late {
+            return self.relay_modern();
+        }
+        let is_auto = self.settings.server_era == ServerEra::Auto;
+        if is_auto && self.upstream.probes == 0 && is_modern_refusal(&Body::Object(error.clone())) {
+            let text =
+                format!("the server refused initialize ({message}); asking whether it is modern");
+            self.say(Level::Info, text);
+            return self.probe();
+        }
         let named = discover::supported_versions(error);
-        let known: Vec<_> = named
-            .iter()
-            .filter_map(|name| Revision::named(name))
-            .collect();
+        let known: Vec<_> = named.iter().filter_map(|name| Revision::named(name)).collect();
         if let Some(best) = known.iter().max() {
             self.upstream.to_offer.retain(|revision| revision == best);
         } else if !named.is_empty() {
@@ -215,13 +285,25 @@ impl Bridge {
         self.fail_waiting(how);
     }
 
+    /// Puts a chain whose request is to be sent at the head of the line.
+    fn wait_again(&mut self, id: ChainId) {
+        let since = self.now;
+        self.chains.change(id, |state| match state {
+            State::Leveling { leg, .. } | State::Visiting { leg, .. } => {
+                State::Waiting { leg, since }
+            }
+            other => other,
+        });
+        self.lane.forget(id);
+        self.lane.wait_ahead(id);
+    }
+
     /// Makes the process end; until it has, nothing is sent to it or believed of it.
     pub(super) fn leave_server(&mut self) {
         self.upstream.phase = Phase::Leaving;
         self.upstream.closed = None;
         self.upstream.forget_pending();
-        self.effects
-            .push_back(Effect::StopServer(self.upstream.generation));
+        self.effects.push_back(Effect::StopServer(self.upstream.generation));
     }
 
     /// Refuses everything that waits for a server.
@@ -231,6 +313,8 @@ impl Bridge {
         for held in std::mem::take(&mut self.front.held) {
             self.refuse(held.leg, &refusal);
         }
+        self.relay_unavailable(why);
+        self.close_streams();
         let waiting: Vec<_> = self
             .chains
             .all
@@ -272,25 +356,38 @@ impl Bridge {
         match phase {
             // We ended it and have told everybody why.
             Phase::Leaving => {}
+            Phase::Ready if self.relay.is_some() => {
+                self.say(Level::Warning, format!("the server {exit}"));
+                self.upstream.crashed(self.now);
+                self.relay_lost(&format!("it {exit}"));
+                self.upstream.is_wanted = false;
+            }
+            Phase::Probing { .. } if self.settings.server_era == ServerEra::Auto => {
+                // Old servers end on anything before initialize (I6): that goes to a new process.
+                self.upstream.not_before = self.now;
+                if self.upstream.to_offer.is_empty() {
+                    self.give_server_up(&format!(
+                        "it refused initialize, and {exit} when asked whether it is modern"
+                    ));
+                    self.upstream.phase = Phase::Down;
+                }
+            }
             Phase::Handshaking { .. } if self.upstream.is_walking => {
                 // It refused a revision and left: the next one is offered to a new process (H4).
                 self.upstream.not_before = self.now;
             }
             Phase::Starting | Phase::Fresh | Phase::Down => {
                 self.upstream.crashed(self.now);
-                self.say(
-                    Level::Info,
-                    format!("the server {exit} before it was asked anything"),
-                );
+                self.say(Level::Info, format!("the server {exit} before it was asked anything"));
                 // What nobody asked for needs no delay when somebody does.
                 self.upstream.not_before = self.now;
             }
-            Phase::Handshaking { .. } | Phase::Listing { .. } | Phase::Ready => {
+            Phase::Handshaking { .. }
+            | Phase::Probing { .. }
+            | Phase::Listing { .. }
+            | Phase::Ready => {
                 let was_ready = phase == Phase::Ready;
-                self.say(
-                    Level::Warning,
-                    format!("the server {exit}{}", self.hint_at_hold_lane()),
-                );
+                self.say(Level::Warning, format!("the server {exit}{}", self.hint_at_hold_lane()));
                 self.upstream.crashed(self.now);
                 self.server_lost(&format!("it {exit}"), was_ready);
             }
@@ -300,16 +397,8 @@ impl Bridge {
 
     /// A server that reads the next request where it expected an answer often dies of it (E14b).
     fn hint_at_hold_lane(&self) -> &'static str {
-        let is_running = self
-            .chains
-            .all
-            .values()
-            .any(|c| c.is_running() && c.call.is_some());
-        let is_parked = self
-            .chains
-            .all
-            .values()
-            .any(|c| c.is_parked() && c.call.is_some());
+        let is_running = self.chains.all.values().any(|c| c.is_running() && c.call.is_some());
+        let is_parked = self.chains.all.values().any(|c| c.is_parked() && c.call.is_some());
         if is_running && is_parked && !self.settings.hold_lane {
             " while a question was open and another call ran; if it cannot do both, use --hold-lane"
         } else {
@@ -323,6 +412,8 @@ impl Bridge {
         self.epoch = self.random_hex::<8>();
         self.ambient.clear();
         self.memory.clear();
+        self.upstream.log_level.forget();
+        self.listen.forget_watches();
         let ids: Vec<_> = self.chains.all.keys().copied().collect();
         for id in ids {
             let Some(chain) = self.chains.all.get_mut(&id) else {
@@ -332,18 +423,20 @@ impl Bridge {
             chain.call = None;
             match &chain.state {
                 State::Waiting { .. } => {}
+                // Not sent yet, or not for the time being: they go on with the next process.
+                State::Leveling { .. } | State::Visiting { .. } => self.wait_again(id),
                 State::Running { .. } => self.fail(id, &Refusal::UpstreamExited(how.to_owned())),
                 State::Returning { .. } => self.fail(id, &Refusal::Restarted),
-                State::Parked {
-                    outcome: Some(_), ..
-                } => self.lane.release(id),
+                State::Parked { outcome: Some(_), .. } => self.lane.release(id),
                 State::Parked { outcome: None, .. } => {
                     self.chains.all.remove(&id);
                     self.lane.forget(id);
                 }
             }
         }
-        let is_waited_for = self.lane.has_requests() || !self.front.held.is_empty();
+        let is_waited_for = self.lane.has_requests()
+            || !self.front.held.is_empty()
+            || !self.listen.streams.is_empty();
         self.upstream.is_wanted = is_waited_for;
         if !was_ready && is_waited_for {
             // It never got as far as serving: starting it again is for the next request (C3).

@@ -9,6 +9,7 @@
 
 use super::chain::ChainId;
 use super::event::{Generation, Time};
+use super::notices::LogLevel;
 use crate::message::discover::Profile;
 use crate::message::vocabulary::Revision;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,6 +28,14 @@ pub(super) enum Purpose {
     Tools,
     /// A client's request.
     Call(ChainId),
+    /// `server/discover`, to see whether the server is modern (I5).
+    Probe,
+    /// `logging/setLevel` before this chain's request (F15).
+    Level(ChainId),
+    /// `resources/subscribe` for a stream (G6).
+    Subscribe,
+    /// Something whose answer changes nothing.
+    Courtesy,
 }
 
 /// How far the session is.
@@ -38,6 +47,8 @@ pub(super) enum Phase {
     Fresh,
     /// `initialize` is out (H1); until when it may stay unanswered (H6).
     Handshaking { until: Time },
+    /// `server/discover` is out (I5).
+    Probing { until: Time },
     /// The tools probe is out (B8).
     Listing { until: Time },
     /// Requests may go up.
@@ -56,6 +67,12 @@ const BACKOFF_LONGEST_MS: u64 = 10_000;
 
 /// How long a server that declared nothing may take to list its tools (B8).
 pub(super) const LISTING_MS: u64 = 2000;
+
+/// How long a server may take to answer `server/discover` (I7).
+pub(super) const PROBE_MS: u64 = 5000;
+
+/// How long a server may take to set its log level (F15).
+pub(super) const LEVEL_MS: u64 = 2000;
 
 /// How long a server that closed its output may take to end before it is made to (H12).
 pub(super) const CLOSED_MS: u64 = 100;
@@ -78,6 +95,14 @@ pub(super) struct Upstream {
     /// `initialize` was refused and the next revision is still to be tried, on the next process
     /// if this one leaves (H4).
     pub(super) is_walking: bool,
+    /// The server turned out to be a modern one; holds for all its processes (I7).
+    pub(super) is_modern: bool,
+    /// `server/discover` was asked, and once more (I5).
+    pub(super) probes: u32,
+    /// A discover answer came after its time: modern, if `initialize` fails (I6).
+    pub(super) discovered_late: bool,
+    /// What the server's log level is (F15).
+    pub(super) log_level: LogLevel,
     /// Why nothing can be asked, once and for all (C3, H13).
     pub(super) verdict: Option<String>,
     /// A handshake was begun, and one was completed: the exit status tells (H13).
@@ -105,6 +130,10 @@ impl Upstream {
             to_offer: Revision::NEWEST_FIRST.to_vec(),
             offered: Revision::R2025_11,
             is_walking: false,
+            is_modern: false,
+            probes: 0,
+            discovered_late: false,
+            log_level: LogLevel::default(),
             verdict: None,
             was_asked: false,
             was_ready: false,
@@ -128,9 +157,7 @@ impl Upstream {
 
     /// The revision that answers have to fit; the newest before any is known.
     pub(super) fn revision(&self) -> Revision {
-        self.profile
-            .as_ref()
-            .map_or(Revision::R2025_11, |profile| profile.revision)
+        self.profile.as_ref().map_or(Revision::R2025_11, |profile| profile.revision)
     }
 
     /// The revision to offer now (H4).
@@ -188,18 +215,16 @@ impl Upstream {
     }
 
     fn forget_old_crashes(&mut self, now: Time) {
-        while self
-            .crashes
-            .front()
-            .is_some_and(|at| now.since(*at) >= CRASH_WINDOW_MS)
-        {
+        while self.crashes.front().is_some_and(|at| now.since(*at) >= CRASH_WINDOW_MS) {
             self.crashes.pop_front();
         }
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
         let phase = match self.phase {
-            Phase::Handshaking { until } | Phase::Listing { until } => Some(until),
+            Phase::Handshaking { until } | Phase::Probing { until } | Phase::Listing { until } => {
+                Some(until)
+            }
             Phase::Down if self.is_wanted && self.verdict.is_none() => Some(self.not_before),
             Phase::Starting | Phase::Fresh | Phase::Ready | Phase::Leaving | Phase::Down => None,
         };

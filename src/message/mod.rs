@@ -9,6 +9,7 @@ pub mod capabilities;
 pub mod discover;
 pub mod envelope;
 pub mod equal;
+pub mod notes;
 pub mod object;
 pub mod params;
 pub mod questions;

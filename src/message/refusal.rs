@@ -17,6 +17,8 @@ pub enum Refusal {
     LineTooLong,
     /// A11.
     IdInUse,
+    /// I3: the connection speaks this legacy version.
+    LegacyConnection(String),
     /// B2-B4, F1: a reserved `_meta` member is missing or malformed.
     Envelope {
         /// The member.
@@ -45,6 +47,8 @@ pub enum Refusal {
     MissingCapability(Capabilities),
     /// E27: the server asked more often than any person would answer.
     TooManyRounds,
+    /// E28: a URL had to be visited, and the person did not want to.
+    Declined,
     /// F10.
     Timeout,
     /// H12: the server went away while the request ran; the words say how.
@@ -53,6 +57,8 @@ pub enum Refusal {
     UpstreamUnavailable(String),
     /// R: too many requests, or too many bytes of them, wait.
     Overloaded(&'static str),
+    /// G2.
+    TooManyStreams,
     /// A18.
     InvalidResult,
     /// A16, R: the server's answer could not be read; the words say why.
@@ -86,7 +92,8 @@ impl Refusal {
             Refusal::InvalidRequest
             | Refusal::TooDeep
             | Refusal::LineTooLong
-            | Refusal::IdInUse => code::INVALID_REQUEST,
+            | Refusal::IdInUse
+            | Refusal::LegacyConnection(_) => code::INVALID_REQUEST,
             Refusal::MethodNotFound | Refusal::NotSupported(_) => code::METHOD_NOT_FOUND,
             Refusal::Envelope { .. }
             | Refusal::LogLevel
@@ -96,10 +103,12 @@ impl Refusal {
             Refusal::UnsupportedVersion { .. } => code::UNSUPPORTED_VERSION,
             Refusal::MissingCapability(_) => code::MISSING_CAPABILITY,
             Refusal::TooManyRounds
+            | Refusal::Declined
             | Refusal::Timeout
             | Refusal::UpstreamExited(_)
             | Refusal::UpstreamUnavailable(_)
             | Refusal::Overloaded(_)
+            | Refusal::TooManyStreams
             | Refusal::InvalidResult
             | Refusal::InvalidMessage(_) => code::INTERNAL_ERROR,
         }
@@ -112,6 +121,7 @@ impl Refusal {
             Refusal::TooDeep => "Invalid request: nested more than 128 levels deep".into(),
             Refusal::LineTooLong => "Invalid request: line longer than --max-line-bytes".into(),
             Refusal::IdInUse => "Invalid request: request id already in use".into(),
+            Refusal::LegacyConnection(version) => format!("Invalid request: this connection uses protocol {version}"),
             Refusal::Envelope { key, problem } => format!("Invalid params: _meta member {key} is {problem}"),
             Refusal::UnsupportedVersion { .. } => "Unsupported protocol version".into(),
             Refusal::MethodNotFound => "Method not found".into(),
@@ -124,11 +134,13 @@ impl Refusal {
             Refusal::Params(what) => format!("Invalid params: {what}"),
             Refusal::InvalidState | Refusal::Restarted => "Invalid or expired requestState".into(),
             Refusal::MissingCapability(_) => "The server asked for something that the client did not declare for this request".into(),
+            Refusal::Declined => "A visit that the server requires was declined".into(),
             Refusal::TooManyRounds => "The server asked too many times during one request".into(),
             Refusal::Timeout => "The server did not answer in time (see --request-timeout-ms and --max-request-ms)".into(),
             Refusal::UpstreamExited(how) => format!("The server went away during the request: {how}"),
             Refusal::UpstreamUnavailable(why) => format!("The server is not available: {why}"),
             Refusal::Overloaded(flag) => format!("Too many requests are waiting (see {flag})"),
+            Refusal::TooManyStreams => "Subscription limit reached (see --max-subscriptions)".into(),
             Refusal::InvalidResult => "The server answered with a result that is not an object".into(),
             Refusal::InvalidMessage(why) => format!("The server's answer could not be read: {why}"),
         }
@@ -142,9 +154,8 @@ impl Refusal {
                 quoted(problem)
             )),
             Refusal::UnsupportedVersion { requested } => {
-                let requested = requested
-                    .as_ref()
-                    .map_or(String::new(), |raw| format!(",\"requested\":{raw}"));
+                let requested =
+                    requested.as_ref().map_or(String::new(), |raw| format!(",\"requested\":{raw}"));
                 Some(format!("{{\"supported\":[\"{MODERN}\"]{requested}}}"))
             }
             Refusal::NotSupported(capability) => Some(format!(
@@ -161,10 +172,11 @@ impl Refusal {
                 Some("{\"reason\":\"upstream_restarted\",\"restarted\":true}".into())
             }
             Refusal::TooManyRounds => reason("too_many_rounds"),
+            Refusal::Declined => reason("declined"),
             Refusal::Timeout => reason("timeout"),
             Refusal::UpstreamExited(_) => reason("upstream_exited"),
             Refusal::UpstreamUnavailable(_) => reason("upstream_unavailable"),
-            Refusal::Overloaded(_) => reason("overloaded"),
+            Refusal::Overloaded(_) | Refusal::TooManyStreams => reason("overloaded"),
             Refusal::InvalidResult => reason("invalid_upstream_result"),
             Refusal::InvalidMessage(_) => reason("invalid_upstream_message"),
             Refusal::ParseError
@@ -172,6 +184,7 @@ impl Refusal {
             | Refusal::TooDeep
             | Refusal::LineTooLong
             | Refusal::IdInUse
+            | Refusal::LegacyConnection(_)
             | Refusal::MethodNotFound
             | Refusal::LogLevel
             | Refusal::Params(_) => None,
@@ -196,10 +209,8 @@ pub fn write_upstream_error(out: &mut String, method: Method, error: &Body<'_>) 
         Body::Object(object) => object,
         Body::Absent | Body::Null | Body::Other => &empty,
     };
-    let message = object
-        .get("message")
-        .filter(|raw| is_string(raw))
-        .unwrap_or("\"Upstream error\"");
+    let message =
+        object.get("message").filter(|raw| is_string(raw)).unwrap_or("\"Upstream error\"");
     let code = error_code(error);
     let data = object.get("data");
     out.push_str("\"error\":");
@@ -234,9 +245,8 @@ fn is_reserved(code: i64) -> bool {
 
 /// Codes that mean bad parameters in 2026-07-28.
 fn mapped(code: i64, message: &str, method: Method) -> i64 {
-    let unknown_name = ["\"Unknown resource", "\"Unknown prompt"]
-        .iter()
-        .any(|s| message.starts_with(s));
+    let unknown_name =
+        ["\"Unknown resource", "\"Unknown prompt"].iter().any(|s| message.starts_with(s));
     let by_name = matches!(method, Method::ResourcesRead | Method::PromptsGet);
     match code {
         code::RESOURCE_NOT_FOUND => code::INVALID_PARAMS,
@@ -278,11 +288,7 @@ mod tests {
                 r#"{"code":-32099,"message":"m"}"#,
                 r#""error":{"code":-32603,"message":"m","data":{"upstreamCode":-32099}}"#,
             ),
-            (
-                call,
-                r#"{"code":-32019,"message":"m"}"#,
-                r#""error":{"code":-32019,"message":"m"}"#,
-            ),
+            (call, r#"{"code":-32019,"message":"m"}"#, r#""error":{"code":-32019,"message":"m"}"#),
             (
                 call,
                 r#"{"code":0,"message":"Unknown prompt: x"}"#,
@@ -293,26 +299,14 @@ mod tests {
                 r#"{"code":0,"message":"Unknown prompt: x"}"#,
                 r#""error":{"code":-32602,"message":"Unknown prompt: x"}"#,
             ),
-            (
-                call,
-                r#"{"code":"x","message":"m"}"#,
-                r#""error":{"code":-32603,"message":"m"}"#,
-            ),
+            (call, r#"{"code":"x","message":"m"}"#, r#""error":{"code":-32603,"message":"m"}"#),
             (
                 call,
                 r#"{"code":1.5,"message":5}"#,
                 r#""error":{"code":-32603,"message":"Upstream error"}"#,
             ),
-            (
-                call,
-                "7",
-                r#""error":{"code":-32603,"message":"Upstream error"}"#,
-            ),
-            (
-                call,
-                r#"{"code":5,"message":"m","odd":1}"#,
-                r#""error":{"code":5,"message":"m"}"#,
-            ),
+            (call, "7", r#""error":{"code":-32603,"message":"Upstream error"}"#),
+            (call, r#"{"code":5,"message":"m","odd":1}"#, r#""error":{"code":5,"message":"m"}"#),
         ] {
             assert_eq!(down(method, error), expected, "{error}");
         }
@@ -323,18 +317,12 @@ mod tests {
         for refusal in [
             Refusal::NotSupported("prompts"),
             Refusal::MissingCapability(Capabilities::ROOTS),
-            Refusal::Envelope {
-                key: "_meta",
-                problem: "x\"y".into(),
-            },
+            Refusal::Envelope { key: "_meta", problem: "x\"y".into() },
             Refusal::UnsupportedVersion { requested: None },
             Refusal::Restarted,
         ] {
             let text = format!("{{{}}}", refusal.outcome());
-            assert!(
-                Object::parse(&text).unwrap().object("error").is_some(),
-                "{text}"
-            );
+            assert!(Object::parse(&text).unwrap().object("error").is_some(), "{text}");
         }
     }
 }

@@ -55,8 +55,7 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn is_version_2(&self) -> bool {
-        self.jsonrpc
-            .is_some_and(|raw| object::string(raw).is_some_and(|v| v == "2.0"))
+        self.jsonrpc.is_some_and(|raw| object::string(raw).is_some_and(|v| v == "2.0"))
     }
 }
 
@@ -176,8 +175,8 @@ pub enum FromServer<'a> {
     Request(Id, Cow<'a, str>, Body<'a>),
     /// A notification (H9).
     Notification(Cow<'a, str>, Body<'a>),
-    /// The answer to the request of ours with this number; `Err` holds the error object (A18).
-    Response(Option<u64>, Result<Body<'a>, Body<'a>>),
+    /// An answer, with its id as JSON text; `Err` holds the error object (A18).
+    Response(Option<&'a str>, Result<Body<'a>, Body<'a>>),
     /// Nothing that could be relayed: a banner, a log line, a foreign object (A16).
     Noise,
 }
@@ -209,17 +208,16 @@ fn server_message(parts: Parts<'_>) -> FromServer<'_> {
             _ => FromServer::Noise,
         },
         (None, id) if parts.error.is_present() && !matches!(parts.error, Body::Null) => {
-            FromServer::Response(id.and_then(own_number), Err(parts.error))
+            FromServer::Response(id, Err(parts.error))
         }
-        (None, id) if parts.result.is_present() => {
-            FromServer::Response(id.and_then(own_number), Ok(parts.result))
-        }
+        (None, id) if parts.result.is_present() => FromServer::Response(id, Ok(parts.result)),
         (None, _) => FromServer::Noise,
     }
 }
 
 /// The id as one of our own numbers: a JSON number of that value, never a string (A17).
-fn own_number(raw: &str) -> Option<u64> {
+#[must_use]
+pub fn own_number(raw: &str) -> Option<u64> {
     let digits = raw.strip_suffix(".0").unwrap_or(raw);
     digits.parse().ok().filter(|_| !digits.starts_with('+'))
 }
@@ -312,24 +310,12 @@ mod tests {
     fn client_lines() {
         for (text, expected) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, "request 1 a"),
-            (
-                r#"{"jsonrpc":"2.0","id":"","method":"a","params":{}}"#,
-                "request \"\" a",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":1.0,"method":"a"}"#,
-                "request 1.0 a",
-            ),
+            (r#"{"jsonrpc":"2.0","id":"","method":"a","params":{}}"#, "request \"\" a"),
+            (r#"{"jsonrpc":"2.0","id":1.0,"method":"a"}"#, "request 1.0 a"),
             (r#"{"jsonrpc":"2.0","method":"a"}"#, "notification a"),
             (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response"),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"a","params":"\ud83d"}"#,
-                "request 1 a",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"a","params":1e400}"#,
-                "request 1 a",
-            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","params":"\ud83d"}"#, "request 1 a"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","params":1e400}"#, "request 1 a"),
             (r#"{"id":1,"method":"a"}"#, "invalid 1"),
             (r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#, "invalid -"),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#, "invalid -"),
@@ -373,17 +359,14 @@ mod tests {
         let text = r#"[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":3,"result":{}},5]"#;
         let messages = from_server(text);
         assert!(matches!(messages[0], FromServer::Notification(..)));
-        assert!(matches!(messages[1], FromServer::Response(Some(3), Ok(_))));
+        assert!(matches!(messages[1], FromServer::Response(Some("3"), Ok(_))));
         assert!(matches!(messages[2], FromServer::Noise));
     }
 
     #[test]
     fn broken_answers_name_their_request() {
         for (text, expected) in [
-            (
-                r#"{"jsonrpc":"2.0","id":12,"result":{"a":"he said "no""}}"#,
-                Some(12),
-            ),
+            (r#"{"jsonrpc":"2.0","id":12,"result":{"a":"he said "no""}}"#, Some(12)),
             (r#"{"jsonrpc":"2.0","id" : 12,"result":"#, Some(12)),
             (r#"{"id":12,"method":"x","#, None),
             (r#"starting {"id":12}"#, None),

@@ -1,0 +1,244 @@
+//! Streams of change notices, and which resources are watched for them (G).
+//!
+//! ```text
+//!   Opening ──▶ Open ──▶ gone
+//!                │ ▲
+//!        restart ▼ │
+//!              Reviving
+//! ```
+//! An opening or reviving stream waits for the subscriptions of its URIs; changes gather meanwhile
+//! and follow the acknowledgement.
+//!
+//! ```text
+//!   refused or silent ◀── Asked ──▶ Granted      (one URI, however many streams)
+//! ```
+//! A URI is subscribed once upstream, however many streams watch it. Knows no server but by the
+//! ids of its own requests, reads no clock, sends nothing.
+
+use super::event::Time;
+use super::upstream::ServerId;
+use crate::message::notes::Filter;
+use crate::message::wire::Id;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How long a stream waits for its subscriptions before it goes on without the missing (G6).
+pub(super) const OPENING_MS: u64 = 8000;
+
+/// What a stream may be told.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Topic {
+    Tools,
+    Prompts,
+    Resources,
+    /// `notifications/resources/updated` for this URI.
+    Updated(String),
+}
+
+impl Topic {
+    pub(super) fn method(&self) -> &'static str {
+        match self {
+            Topic::Tools => "notifications/tools/list_changed",
+            Topic::Prompts => "notifications/prompts/list_changed",
+            Topic::Resources => "notifications/resources/list_changed",
+            Topic::Updated(_) => "notifications/resources/updated",
+        }
+    }
+}
+
+/// How far a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Not acknowledged yet; waits for its subscriptions until then at most (G6).
+    Opening(Time),
+    /// Acknowledged.
+    Open,
+    /// Acknowledged, and subscribing anew after a restart (G14).
+    Reviving(Time),
+}
+
+impl Stage {
+    /// Until when it waits, if it does.
+    pub(super) fn waits_until(self) -> Option<Time> {
+        match self {
+            Stage::Opening(until) | Stage::Reviving(until) => Some(until),
+            Stage::Open => None,
+        }
+    }
+}
+
+/// One `subscriptions/listen` request, open until it is cancelled or closed.
+#[derive(Debug)]
+pub(super) struct Stream {
+    /// What was asked for; a restart narrows it anew (G14).
+    pub(super) asked: Filter,
+    /// What the server can do of it.
+    pub(super) honoured: Filter,
+    pub(super) stage: Stage,
+    /// Changes that may not go down yet, merged (G6, G10): the parameters as they will go down.
+    pub(super) kept: BTreeMap<Topic, String>,
+}
+
+impl Stream {
+    /// Does it want to hear this (G8, G9)?
+    pub(super) fn wants(&self, topic: &Topic) -> bool {
+        match topic {
+            Topic::Tools => self.honoured.tools,
+            Topic::Prompts => self.honoured.prompts,
+            Topic::Resources => self.honoured.resources,
+            Topic::Updated(uri) => self.honoured.uris.iter().any(|watched| is_within(uri, watched)),
+        }
+    }
+}
+
+/// Is it the watched URI, or one below it (G9)?
+fn is_within(uri: &str, watched: &str) -> bool {
+    uri.strip_prefix(watched)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || watched.ends_with('/'))
+}
+
+/// How far the subscription of a URI is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watch {
+    /// `resources/subscribe` is out under this id.
+    Asked(ServerId),
+    Granted,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Listen {
+    pub(super) streams: BTreeMap<Id, Stream>,
+    watched: BTreeMap<String, Watch>,
+}
+
+impl Listen {
+    /// URIs that must be subscribed because nobody watches them yet (G7).
+    pub(super) fn unwatched(&self, uris: &[String]) -> Vec<String> {
+        uris.iter().filter(|uri| !self.watched.contains_key(*uri)).cloned().collect()
+    }
+
+    /// The subscription of a URI is out.
+    pub(super) fn asked(&mut self, uri: String, id: ServerId) {
+        self.watched.insert(uri, Watch::Asked(id));
+    }
+
+    /// The server answered a subscription. A refused URI is watched by no stream (G6, G7).
+    pub(super) fn answered(&mut self, id: ServerId, is_granted: bool) {
+        let mut entries = self.watched.iter_mut();
+        let Some((uri, watch)) = entries.find(|(_, watch)| **watch == Watch::Asked(id)) else {
+            return;
+        };
+        if is_granted {
+            *watch = Watch::Granted;
+            return;
+        }
+        let uri = uri.clone();
+        self.watched.remove(&uri);
+        for stream in self.streams.values_mut() {
+            stream.honoured.uris.retain(|watched| *watched != uri);
+        }
+    }
+
+    /// Streams that have nothing left to wait for, or have waited long enough.
+    pub(super) fn settled(&self, now: Time) -> Vec<Id> {
+        let is_asked = |uri: &String| matches!(self.watched.get(uri), Some(Watch::Asked(_)));
+        let due = |stream: &Stream| {
+            stream
+                .stage
+                .waits_until()
+                .is_some_and(|until| until <= now || !stream.honoured.uris.iter().any(is_asked))
+        };
+        self.streams.iter().filter(|(_, s)| due(s)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Subscriptions of a stream that are still unanswered.
+    pub(super) fn unanswered(&self, stream: &Id) -> Vec<ServerId> {
+        let Some(stream) = self.streams.get(stream) else { return Vec::new() };
+        let asked = |uri: &String| match self.watched.get(uri) {
+            Some(Watch::Asked(id)) => Some(*id),
+            Some(Watch::Granted) | None => None,
+        };
+        stream.honoured.uris.iter().filter_map(asked).collect()
+    }
+
+    /// Ends a stream: the URIs that nobody watches any more. `None`: there is no such stream.
+    pub(super) fn remove(&mut self, id: &Id) -> Option<Vec<String>> {
+        self.streams.remove(id)?;
+        Some(self.drop_unwatched())
+    }
+
+    /// Forgets URIs that no stream names and gives them back, to be unsubscribed (G7).
+    fn drop_unwatched(&mut self) -> Vec<String> {
+        let named: BTreeSet<&String> =
+            self.streams.values().flat_map(|stream| &stream.honoured.uris).collect();
+        let gone: Vec<_> =
+            self.watched.keys().filter(|uri| !named.contains(uri)).cloned().collect();
+        for uri in &gone {
+            self.watched.remove(uri);
+        }
+        gone
+    }
+
+    /// Is a stream still without its acknowledgement?
+    pub(super) fn is_opening(&self) -> bool {
+        self.streams.values().any(|stream| matches!(stream.stage, Stage::Opening(_)))
+    }
+
+    /// A new process has subscribed to nothing (G14).
+    pub(super) fn forget_watches(&mut self) {
+        self.watched.clear();
+    }
+
+    pub(super) fn deadline(&self) -> Option<Time> {
+        self.streams.values().filter_map(|stream| stream.stage.waits_until()).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stream(uris: &[&str]) -> Stream {
+        let filter =
+            Filter { uris: uris.iter().map(ToString::to_string).collect(), ..Filter::default() };
+        Stream {
+            asked: filter.clone(),
+            honoured: filter,
+            stage: Stage::Opening(Time(9)),
+            kept: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn sub_resources_count() {
+        for (uri, watched, expected) in [
+            ("file:///a", "file:///a", true),
+            ("file:///a/b", "file:///a", true),
+            ("file:///a/b", "file:///a/", true),
+            ("file:///ab", "file:///a", false),
+            ("file:///", "file:///a", false),
+        ] {
+            assert_eq!(is_within(uri, watched), expected, "{uri} {watched}");
+        }
+    }
+
+    #[test]
+    fn one_subscription_for_many_streams() {
+        let mut listen = Listen::default();
+        let (a, b) = (Id::read("1").unwrap(), Id::read("2").unwrap());
+        assert_eq!(listen.unwatched(&["x".into(), "y".into()]), ["x", "y"]);
+        listen.asked("x".into(), ServerId(1));
+        listen.asked("y".into(), ServerId(2));
+        listen.streams.insert(a.clone(), stream(&["x", "y"]));
+        assert!(listen.unwatched(&["x".into()]).is_empty());
+        listen.streams.insert(b.clone(), stream(&["x"]));
+        assert!(listen.settled(Time(0)).is_empty());
+        listen.answered(ServerId(7), false);
+        listen.answered(ServerId(1), true);
+        assert_eq!(listen.settled(Time(0)), std::slice::from_ref(&b));
+        listen.answered(ServerId(2), false);
+        assert_eq!(listen.settled(Time(0)).len(), 2);
+        assert_eq!(listen.remove(&a), Some(vec![]));
+        assert_eq!(listen.remove(&b), Some(vec!["x".to_string()]));
+        assert_eq!(listen.remove(&b), None);
+    }
+}

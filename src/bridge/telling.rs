@@ -1,0 +1,107 @@
+//! What is told about a running call before its answer: progress and log messages (F), and the
+//! log level that the server must be told first (F15).
+
+use super::Bridge;
+use super::chain::{Chain, ChainId, State};
+use super::notices::Verdict;
+use super::upstream::{LEVEL_MS, Purpose, ServerId};
+use crate::message::notes;
+use crate::message::object::Object;
+use crate::message::vocabulary::{LOG_LEVELS, key};
+use crate::message::wire;
+
+impl Bridge {
+    /// `notifications/progress` of the server (F1-F5).
+    pub(super) fn progressed(&mut self, params: &Object<'_>) {
+        let call = params.get(key::PROGRESS_TOKEN).and_then(wire::own_number).map(ServerId);
+        let Some(Purpose::Call(id)) = call.and_then(|call| self.upstream.purpose(call)) else {
+            return;
+        };
+        let now = self.now;
+        let is_slow = self.is_client_slow;
+        let idle_until = now.after(self.settings.limits.request_timeout_ms);
+        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let State::Running { leg, idle, .. } = &mut chain.state else { return };
+        *idle = idle_until; // D7: it works
+        let Some(token) = leg.progress_token.as_deref().filter(|_| chain.progress.is_asked_for)
+        else {
+            return;
+        };
+        let Some(update) = notes::update(params) else { return };
+        if is_slow {
+            return; // R: progress may be dropped first
+        }
+        if let Verdict::Emit(update) = chain.progress.take(token, update, now) {
+            let params = notes::progress(token, &update);
+            self.tell_client(wire::notification("notifications/progress", &params));
+        }
+    }
+
+    /// The update that waits goes down: its second is over, or its leg is about to be answered.
+    pub(super) fn flush_progress(&mut self, id: ChainId) {
+        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let line = held_progress(chain);
+        if let Some(line) = line.filter(|_| !self.is_client_slow) {
+            self.tell_client(line);
+        }
+    }
+
+    /// `notifications/message` of the server (F12-F14): it names no request, so it belongs to the
+    /// newest running call that asked for messages.
+    pub(super) fn logged(&mut self, params: &Object<'_>) {
+        let running = self.chains.all.values().filter(|chain| chain.is_running());
+        let wanted = running
+            .filter_map(|chain| Some((chain.sent, chain.leg()?.log_level?)))
+            .max_by_key(|(sent, _)| *sent);
+        let (Some((_, from)), Some((severity, text))) = (wanted, notes::log_message(params)) else {
+            return;
+        };
+        if severity >= from && !self.is_client_slow {
+            self.tell_client(wire::notification("notifications/message", &text));
+        }
+    }
+
+    /// Tells the server the log level that the open legs want, where it was told another (F15).
+    /// True when the chain has to wait for the answer before its request goes up.
+    pub(super) fn set_level_first(&mut self, id: ChainId) -> bool {
+        if !self.upstream.ready_profile().is_some_and(|profile| profile.offers.logging) {
+            return false;
+        }
+        let wants = |chain: &Chain| chain.leg().and_then(|leg| leg.log_level);
+        if self.chains.all.get(&id).and_then(wants).is_none() {
+            return false;
+        }
+        let open =
+            self.chains.all.iter().filter(|(other, chain)| chain.is_running() || **other == id);
+        let Some(level) =
+            self.upstream.log_level.change(open.filter_map(|(_, chain)| wants(chain)))
+        else {
+            return false;
+        };
+        let request = self.upstream.expect(Purpose::Level(id));
+        let params = format!("{{\"level\":\"{}\"}}", LOG_LEVELS[usize::from(level)]);
+        self.tell_server(wire::request(request.0, "logging/setLevel", &params));
+        let until = self.now.after(LEVEL_MS);
+        self.chains.change(id, |state| match state {
+            State::Waiting { leg, .. } => State::Leveling { leg, until },
+            other => other,
+        })
+    }
+
+    /// The level is set, refused, or took too long: the request goes up.
+    pub(super) fn level_set(&mut self, id: ChainId) {
+        let is_leveling =
+            self.chains.all.get(&id).is_some_and(|c| matches!(c.state, State::Leveling { .. }));
+        if is_leveling {
+            self.forward(id);
+        }
+    }
+}
+
+/// The line for the update that waits, if one does.
+pub(super) fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
+    let State::Running { leg, .. } = &chain.state else { return None };
+    let token = leg.progress_token.as_deref()?;
+    let update = chain.progress.flush(token)?;
+    Some(wire::notification("notifications/progress", &notes::progress(token, &update)))
+}

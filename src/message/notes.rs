@@ -1,0 +1,223 @@
+//! A server's notifications on their way down: progress, log messages, changes (F3, F14, G8).
+
+use super::envelope;
+use super::object::{self, Object, Writer, is_key, is_number, is_string};
+use super::results::kept_meta;
+use super::vocabulary::key;
+
+/// A progress update without its token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// For comparing; goes down by its text.
+    pub value: f64,
+    /// All members but the token, as JSON text without the outer braces.
+    pub members: Box<str>,
+}
+
+impl Eq for Update {}
+
+/// Reads a progress update; `None` when its value is no number (F3).
+#[must_use]
+pub fn update(params: &Object<'_>) -> Option<Update> {
+    let raw = params.get("progress").filter(|raw| is_number(raw))?;
+    let value: f64 = raw.parse().ok().filter(|value: &f64| value.is_finite())?;
+    let mut text = String::new();
+    let mut members = Writer::new(&mut text);
+    members.raw("progress", raw);
+    if let Some(total) = params.get("total").filter(|raw| is_number(raw)) {
+        members.raw("total", total);
+    }
+    if let Some(message) = params.get("message").filter(|raw| is_string(raw)) {
+        members.raw("message", message);
+    }
+    write_meta(&mut members, params, None);
+    members.end();
+    Some(Update { value, members: text[1..text.len() - 1].into() })
+}
+
+/// The parameters of a progress notification under the client's own token (F1).
+#[must_use]
+pub fn progress(token: &str, update: &Update) -> String {
+    format!("{{\"progressToken\":{token},{}}}", update.members)
+}
+
+/// A log message: its severity, and its parameters for the client (F14). `None`: no known level.
+#[must_use]
+pub fn log_message(params: &Object<'_>) -> Option<(u8, String)> {
+    let level = params.get("level")?;
+    let severity = envelope::log_level(level)?;
+    let mut out = String::new();
+    let mut down = Writer::new(&mut out);
+    down.raw("level", level);
+    if let Some(logger) = params.get("logger").filter(|raw| is_string(raw)) {
+        down.raw("logger", logger);
+    }
+    down.raw("data", params.get("data").unwrap_or("null"));
+    write_meta(&mut down, params, None);
+    down.end();
+    Some((severity, out))
+}
+
+/// The parameters of a change notification for one stream (G8, G15).
+#[must_use]
+pub fn change(params: Option<&Object<'_>>, stream: &str) -> String {
+    let empty = Object::default();
+    let params = params.unwrap_or(&empty);
+    let mut out = String::new();
+    let mut down = Writer::new(&mut out);
+    for (name, value) in params.iter().filter(|(name, _)| !is_key(name, "_meta")) {
+        down.copy(name, value);
+    }
+    write_meta(&mut down, params, Some(stream));
+    down.end();
+    out
+}
+
+fn write_meta(down: &mut Writer<'_>, params: &Object<'_>, stream: Option<&str>) {
+    let meta = params.object("_meta").unwrap_or_default();
+    let kept = kept_meta(&meta);
+    if kept.is_empty() && stream.is_none() {
+        return;
+    }
+    let mut members = Writer::new(down.open("_meta"));
+    for (name, value) in kept {
+        members.copy(name, value);
+    }
+    if let Some(stream) = stream {
+        members.raw(key::SUBSCRIPTION_ID, stream);
+    }
+    members.end();
+}
+
+/// What a client wants to hear on a stream (G1).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// `toolsListChanged`.
+    pub tools: bool,
+    /// `promptsListChanged`.
+    pub prompts: bool,
+    /// `resourcesListChanged`.
+    pub resources: bool,
+    /// `resourceSubscriptions`, each once, in their order (G3).
+    pub uris: Vec<String>,
+}
+
+/// Reads the filter of a `subscriptions/listen`.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn filter(params: &Object<'_>) -> Result<Filter, String> {
+    const REQUIRED: &str = "'notifications' is required and must be a valid SubscriptionFilter";
+    let raw = params.get("notifications").ok_or(REQUIRED)?;
+    if object::is_too_deep(raw) {
+        return Err("'notifications' is nested more than 128 levels deep".into());
+    }
+    let wanted = Object::parse(raw).ok_or(REQUIRED)?;
+    let flag = |name: &str| match wanted.get(name) {
+        None | Some("false") => Ok(false),
+        Some("true") => Ok(true),
+        Some(_) => Err(format!("notifications.{name} must be true or false")),
+    };
+    let mut filter = Filter {
+        tools: flag("toolsListChanged")?,
+        prompts: flag("promptsListChanged")?,
+        resources: flag("resourcesListChanged")?,
+        uris: Vec::new(),
+    };
+    if let Some(raw) = wanted.get("resourceSubscriptions") {
+        let wrong = "notifications.resourceSubscriptions must be an array of strings";
+        for item in object::array(raw).ok_or(wrong)? {
+            let uri = object::string(item).ok_or(wrong)?.into_owned();
+            if !filter.uris.contains(&uri) {
+                filter.uris.push(uri);
+            }
+        }
+    }
+    Ok(filter)
+}
+
+impl Filter {
+    /// Gives up what `other` does not have (G14).
+    pub fn narrow(&mut self, other: &Filter) {
+        self.tools &= other.tools;
+        self.prompts &= other.prompts;
+        self.resources &= other.resources;
+        self.uris.retain(|uri| other.uris.contains(uri));
+    }
+
+    /// Writes the filter as an acknowledgement names it: without what is not granted (G3).
+    pub fn write(&self, out: &mut String) {
+        let mut granted = Writer::new(out);
+        for (name, flag) in [
+            ("toolsListChanged", self.tools),
+            ("promptsListChanged", self.prompts),
+            ("resourcesListChanged", self.resources),
+        ] {
+            if flag {
+                granted.raw(name, "true");
+            }
+        }
+        if !self.uris.is_empty() {
+            let uris: Vec<_> = self.uris.iter().map(|uri| object::quoted(uri)).collect();
+            let list = granted.open("resourceSubscriptions");
+            object::push_array(list, uris.iter().map(String::as_str));
+        }
+        granted.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn updates() {
+        for (params, expected) in [
+            (r#"{"progressToken":1,"progress":1}"#, Some(r#"{"progressToken":"p","progress":1}"#)),
+            (
+                r#"{"progress":2.50,"total":"x","message":7}"#,
+                Some(r#"{"progressToken":"p","progress":2.50}"#),
+            ),
+            (
+                r#"{"progress":1,"total":4,"message":"m","_meta":{"k":1}}"#,
+                Some(
+                    r#"{"progressToken":"p","progress":1,"total":4,"message":"m","_meta":{"k":1}}"#,
+                ),
+            ),
+            (r#"{"progress":"3"}"#, None),
+            (r#"{"progress":1e400}"#, None),
+            ("{}", None),
+        ] {
+            let seen = update(&Object::parse(params).unwrap()).map(|u| progress("\"p\"", &u));
+            assert_eq!(seen.as_deref(), expected, "{params}");
+        }
+    }
+
+    #[test]
+    fn log_messages() {
+        let read = |text: &str| log_message(&Object::parse(text).unwrap());
+        assert_eq!(read(r#"{"level":"loud","data":1}"#), None);
+        assert_eq!(
+            read(r#"{"level":"error"}"#),
+            Some((4, r#"{"level":"error","data":null}"#.into()))
+        );
+    }
+
+    #[test]
+    fn filters() {
+        let read = |text: &str| filter(&Object::parse(text).unwrap());
+        for bad in [
+            "{}",
+            r#"{"notifications":null}"#,
+            r#"{"notifications":{"toolsListChanged":1}}"#,
+            r#"{"notifications":{"resourceSubscriptions":[1]}}"#,
+            r#"{"notifications":{"resourceSubscriptions":null}}"#,
+        ] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+        let filter = read(r#"{"notifications":{"promptsListChanged":true,"toolsListChanged":false,"x":1,"resourceSubscriptions":["a","b","a"]}}"#).unwrap();
+        let mut out = String::new();
+        filter.write(&mut out);
+        assert_eq!(out, r#"{"promptsListChanged":true,"resourceSubscriptions":["a","b"]}"#);
+    }
+}
