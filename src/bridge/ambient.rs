@@ -71,14 +71,23 @@ impl Ambient {
 
     /// Watches whether what runs is waiting for this question.
     pub(super) fn suspect(&mut self, question: QuestionId, running: Vec<ChainId>, now: Time) {
-        self.suspects.push(Suspect { question, running, at: now.after(BLOCKED_MS) });
+        self.suspects.push(Suspect {
+            question,
+            running,
+            at: now.after(BLOCKED_MS),
+        });
     }
 
     /// Questions whose time has come, each with what ran when it was asked.
     pub(super) fn due_suspects(&mut self, now: Time) -> Vec<(QuestionId, Vec<ChainId>)> {
-        let (due, rest) = self.suspects.drain(..).partition(|suspect: &Suspect| suspect.at <= now);
+        let (due, rest) = self
+            .suspects
+            .drain(..)
+            .partition(|suspect: &Suspect| suspect.at <= now);
         self.suspects = rest;
-        due.into_iter().map(|suspect| (suspect.question, suspect.running)).collect()
+        due.into_iter()
+            .map(|suspect| (suspect.question, suspect.running))
+            .collect()
     }
 
     /// Nothing is left of a process that has gone.

@@ -12,11 +12,11 @@
 use super::event::Time;
 use super::front::{Leg, Request};
 use super::notices::Progress;
+use super::table::Table;
 use super::upstream::ServerId;
 use crate::message::capabilities::Capabilities;
 use crate::message::questions::Asked;
 use crate::message::wire::Id;
-use std::collections::BTreeMap;
 
 /// A chain's number; grows with the order of arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,16 +73,25 @@ impl Window {
     const LONGEST_MS: u64 = 50;
 
     pub(super) fn open(now: Time) -> Self {
-        Window { quiet: now.after(Self::QUIET_MS), latest: now.after(Self::LONGEST_MS) }
+        Window {
+            quiet: now.after(Self::QUIET_MS),
+            latest: now.after(Self::LONGEST_MS),
+        }
     }
 
     /// A window that closes with this event: its questions have waited long enough (E17).
     pub(super) fn closing(now: Time) -> Self {
-        Window { quiet: now, latest: now }
+        Window {
+            quiet: now,
+            latest: now,
+        }
     }
 
     pub(super) fn extended(self, now: Time) -> Self {
-        Window { quiet: now.after(Self::QUIET_MS), ..self }
+        Window {
+            quiet: now.after(Self::QUIET_MS),
+            ..self
+        }
     }
 
     pub(super) fn end(self) -> Time {
@@ -235,7 +244,7 @@ pub(super) enum Owner {
 /// All chains, by number.
 #[derive(Debug, Default)]
 pub(super) struct Chains {
-    pub(super) all: BTreeMap<ChainId, Chain>,
+    pub(super) all: Table<ChainId, Chain>,
     last_id: u64,
     last_sent: u64,
     last_question: u64,
@@ -251,7 +260,9 @@ impl Chains {
 
     /// Gives a chain its next state. True when it changed to another kind.
     pub(super) fn change(&mut self, id: ChainId, to: impl FnOnce(State) -> State) -> bool {
-        let Some(mut chain) = self.all.remove(&id) else { return false };
+        let Some(mut chain) = self.all.remove(&id) else {
+            return false;
+        };
         let before = std::mem::discriminant(&chain.state);
         chain.state = to(chain.state);
         let has_changed = std::mem::discriminant(&chain.state) != before;
@@ -277,7 +288,10 @@ impl Chains {
     /// The owner of a question that needs these capabilities (E5).
     pub(super) fn owner(&self, needs: Capabilities) -> Owner {
         let newest = |fits: &dyn Fn(&Chain) -> bool| {
-            let open = self.all.iter().filter(|(_, chain)| chain.is_open() && fits(chain));
+            let open = self
+                .all
+                .iter()
+                .filter(|(_, chain)| chain.is_open() && fits(chain));
             open.max_by_key(|(_, chain)| chain.sent).map(|(id, _)| *id)
         };
         let can = |chain: &Chain| chain.capabilities().covers(needs);
@@ -292,25 +306,33 @@ impl Chains {
     pub(super) fn with_ticket(&self, text: &str) -> Option<ChainId> {
         let has =
             |chain: &Chain| matches!(&chain.state, State::Parked { ticket, .. } if ticket == text);
-        self.all.iter().find(|(_, chain)| has(chain)).map(|(id, _)| *id)
+        self.all
+            .iter()
+            .find(|(_, chain)| has(chain))
+            .map(|(id, _)| *id)
     }
 
     /// The parked chain whose newest leg had this id (F9).
     pub(super) fn parked_leg(&self, leg: &Id) -> Option<ChainId> {
         let has = |chain: &Chain| chain.is_parked() && chain.newest_leg == *leg;
-        self.all.iter().find(|(_, chain)| has(chain)).map(|(id, _)| *id)
+        self.all
+            .iter()
+            .find(|(_, chain)| has(chain))
+            .map(|(id, _)| *id)
     }
 
     /// Parked chains, with the time at which each expires.
     pub(super) fn parked(&self) -> impl Iterator<Item = (ChainId, Time)> + '_ {
-        self.all.iter().filter_map(|(id, chain)| match &chain.state {
-            State::Parked { until, .. } => Some((*id, *until)),
-            State::Waiting { .. }
-            | State::Leveling { .. }
-            | State::Visiting { .. }
-            | State::Running { .. }
-            | State::Returning { .. } => None,
-        })
+        self.all
+            .iter()
+            .filter_map(|(id, chain)| match &chain.state {
+                State::Parked { until, .. } => Some((*id, *until)),
+                State::Waiting { .. }
+                | State::Leveling { .. }
+                | State::Visiting { .. }
+                | State::Running { .. }
+                | State::Returning { .. } => None,
+            })
     }
 
     /// The parked chain with an open call to which something was sent longest ago, before `sent`
@@ -334,7 +356,7 @@ impl Chains {
     }
 
     fn take_question(&mut self, is_it: impl Fn(&Question) -> bool) -> Option<(ChainId, Question)> {
-        for (id, chain) in &mut self.all {
+        for (id, chain) in self.all.iter_mut() {
             if let Some(at) = chain.questions.iter().position(&is_it) {
                 let question = chain.questions.remove(at);
                 if let (State::Running { window, .. }, true) =
@@ -350,7 +372,10 @@ impl Chains {
 
     /// Bytes of the requests that wait for the lane.
     pub(super) fn waiting_bytes(&self) -> usize {
-        let waiting = self.all.values().filter(|c| matches!(c.state, State::Waiting { .. }));
+        let waiting = self
+            .all
+            .values()
+            .filter(|c| matches!(c.state, State::Waiting { .. }));
         waiting.map(|chain| chain.request.size()).sum()
     }
 }

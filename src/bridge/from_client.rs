@@ -30,7 +30,9 @@ impl Bridge {
             }
             FromClient::Notification(method, params) => {
                 if method == "notifications/cancelled" {
-                    let id = params.object().and_then(|p| p.get("requestId").and_then(Id::read));
+                    let id = params
+                        .object()
+                        .and_then(|p| p.get("requestId").and_then(Id::read));
                     if let Some(id) = id {
                         self.client_cancelled(&id);
                     }
@@ -39,7 +41,7 @@ impl Bridge {
             FromClient::Request(id, method, params) => {
                 let judged = self.judge(&id, &method, &params);
                 if let Ok(Judged::Legacy(requested)) = judged {
-                    return self.relay_legacy(id, requested, text);
+                    return self.open_relay(id, requested, text);
                 }
                 let method_name: Box<str> = method.as_ref().into();
                 let spans = match params.object() {
@@ -115,7 +117,11 @@ impl Bridge {
             log_level: envelope.log_level.unwrap_or_default(),
         };
         let level_is_legal = envelope.log_level.is_ok();
-        let held = Held { leg, level_is_legal, request };
+        let held = Held {
+            leg,
+            level_is_legal,
+            request,
+        };
         if self.upstream.is_ready() {
             return self.admit(held);
         }
@@ -165,9 +171,10 @@ impl Bridge {
         if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
             return self.admit_retry(held);
         }
-        if let (false, Err(refusal)) =
-            (self.front.is_in_flight(&held.leg.id), self.check_room(&held))
-        {
+        if let (false, Err(refusal)) = (
+            self.front.is_in_flight(&held.leg.id),
+            self.check_room(&held),
+        ) {
             return self.refuse_line(Some(&held.leg.id), &refusal);
         }
         let Held { leg, request, .. } = held;

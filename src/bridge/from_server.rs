@@ -6,6 +6,7 @@ use super::listen::Topic;
 use super::upstream::{Phase, Purpose, ServerId};
 use crate::message::object::{Body, Object, is_object};
 use crate::message::questions;
+use crate::message::refusal::Refusal;
 use crate::message::vocabulary::Method;
 use crate::message::wire::{self, FromServer, Id};
 use std::borrow::Cow;
@@ -22,10 +23,15 @@ impl Bridge {
         // Latin-1 servers exist (A16).
         let text = match String::from_utf8(line.bytes) {
             Ok(text) => Cow::Owned(text),
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into(),
+            Err(error) => String::from_utf8_lossy(error.as_bytes())
+                .into_owned()
+                .into(),
         };
         if self.relay.is_some() {
-            return self.relay_server_line(&text, line.ended);
+            return self.relay_server_line(text.into_owned(), line.ended);
+        }
+        if self.modern.is_some() {
+            return self.modern_server_line(&text, line.ended);
         }
         for message in wire::from_server(&text) {
             match message {
@@ -45,18 +51,23 @@ impl Bridge {
 
     fn server_replied(&mut self, id: Option<&str>, outcome: Result<Body<'_>, Body<'_>>) {
         let Some(id) = id.and_then(wire::own_number).map(ServerId) else {
-            return self
-                .say(Level::Info, "the server answered a request that was never sent; ignored");
+            return self.say(
+                Level::Info,
+                "the server answered a request that was never sent; ignored",
+            );
         };
         match self.upstream.take(id) {
             Some(Purpose::Probe) => self.probe_answered(outcome),
             Some(Purpose::Level(chain)) => self.level_set(chain),
             Some(Purpose::Subscribe) => self.subscribed(id, &outcome),
-            Some(Purpose::Courtesy) => {}
+            Some(Purpose::Courtesy | Purpose::Passed) => {}
             Some(Purpose::Handshake) => self.handshake_answered(outcome),
             Some(Purpose::Tools) => self.tools_listed(&outcome),
             Some(Purpose::Call(chain)) => self.finish(chain, outcome),
-            None => self.say(Level::Info, "a late or unknown answer of the server was dropped"),
+            None => self.say(
+                Level::Info,
+                "a late or unknown answer of the server was dropped",
+            ),
         }
     }
 
@@ -101,7 +112,9 @@ impl Bridge {
                 }
             }
             _ => {
-                let Some((topic, lists)) = list_changed(method) else { return };
+                let Some((topic, lists)) = list_changed(method) else {
+                    return;
+                };
                 self.memory.forget(lists);
                 self.changed(&topic, params);
             }
@@ -114,15 +127,25 @@ impl Bridge {
             && let Some(Purpose::Call(_)) = self.upstream.purpose(call)
             && serde_json::from_str::<&serde_json::value::RawValue>(text).is_err()
         {
-            self.say(Level::Warning, format!("the server's answer is not JSON: {}", shown(text)));
+            self.say(
+                Level::Warning,
+                format!("the server's answer is not JSON: {}", shown(text)),
+            );
             return self.fail_call(call, "it is not valid JSON");
         }
         self.say_noise(text);
     }
 
     pub(super) fn say_noise(&mut self, text: &str) {
-        let what = if is_object(text) { "not a JSON-RPC message" } else { "not a message" };
-        self.say(Level::Warning, format!("server output that is {what}, skipped: {}", shown(text)));
+        let what = if is_object(text) {
+            "not a JSON-RPC message"
+        } else {
+            "not a message"
+        };
+        self.say(
+            Level::Warning,
+            format!("server output that is {what}, skipped: {}", shown(text)),
+        );
     }
 
     /// A line over the limit (R). It may have been the answer to what runs, and nobody can tell:
@@ -131,10 +154,13 @@ impl Bridge {
         if generation != self.upstream.generation || self.is_server_gone() {
             return;
         }
-        self.say(Level::Warning, "a line of the server was longer than --max-line-bytes; dropped");
-        if self.relay.is_some() {
-            return self.relay_lost("a line of it was longer than --max-line-bytes");
-        }
+        self.say(
+            Level::Warning,
+            "a line of the server was longer than --max-line-bytes; dropped",
+        );
+        let refusal = Refusal::InvalidMessage("it is longer than --max-line-bytes".into());
+        self.refuse_relayed(&refusal);
+        self.refuse_passed(&refusal);
         let calls: Vec<_> = self
             .lane
             .running()
@@ -151,9 +177,10 @@ fn list_changed(notification: &str) -> Option<(Topic, &'static [Method])> {
     match notification {
         "notifications/tools/list_changed" => Some((Topic::Tools, &[Method::ToolsList])),
         "notifications/prompts/list_changed" => Some((Topic::Prompts, &[Method::PromptsList])),
-        "notifications/resources/list_changed" => {
-            Some((Topic::Resources, &[Method::ResourcesList, Method::TemplatesList]))
-        }
+        "notifications/resources/list_changed" => Some((
+            Topic::Resources,
+            &[Method::ResourcesList, Method::TemplatesList],
+        )),
         _ => None,
     }
 }

@@ -3,11 +3,12 @@
 //! Knows no server and reads no clock. Owner of rules A11 and the `--max-in-flight` part of R.
 
 use super::chain::ChainId;
+use super::table::Table;
 use crate::message::capabilities::Capabilities;
 use crate::message::object::{Object, Spans};
 use crate::message::vocabulary::Method;
 use crate::message::wire::Id;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// The right, and the duty, to answer one client request once. Not `Clone`; answering spends it.
 #[must_use = "every accepted request is owed one answer"]
@@ -43,7 +44,13 @@ impl Request {
         meta: Spans,
         line: String,
     ) -> Self {
-        Request { method, name: name.into(), line, params, meta }
+        Request {
+            method,
+            name: name.into(),
+            line,
+            params,
+            meta,
+        }
     }
 
     pub(super) fn params(&self) -> Object<'_> {
@@ -99,7 +106,7 @@ pub(super) enum Era {
 #[derive(Debug, Default)]
 pub(super) struct Front {
     pub(super) era: Era,
-    seats: BTreeMap<Id, Seat>,
+    seats: Table<Id, Seat>,
     /// In the order of arrival.
     pub(super) held: VecDeque<Held>,
     /// No more requests can come (H11).
@@ -127,7 +134,10 @@ impl Front {
 
     /// Requests accepted and not answered; streams are not waited for.
     pub(super) fn in_flight(&self) -> usize {
-        self.seats.values().filter(|seat| **seat != Seat::Stream).count()
+        self.seats
+            .values()
+            .filter(|seat| **seat != Seat::Stream)
+            .count()
     }
 
     /// Bytes of the requests that wait for the handshake.

@@ -11,7 +11,8 @@
 
 use super::chain::ChainId;
 use super::event::Time;
-use std::collections::{BTreeSet, VecDeque};
+use super::table::Table;
+use std::collections::VecDeque;
 
 /// A retry waits this long for a busy lane, then its answers go up all the same (D6).
 pub(super) const RETRY_WAITS_MS: u64 = 1000;
@@ -38,7 +39,7 @@ pub(super) enum Next {
 pub(super) struct Lane {
     ahead: VecDeque<Ahead>,
     line: VecDeque<ChainId>,
-    running: BTreeSet<ChainId>,
+    running: Table<ChainId, ()>,
 }
 
 impl Lane {
@@ -62,12 +63,12 @@ impl Lane {
     pub(super) fn next(&mut self, parallel: usize, requests: bool, now: Time) -> Option<Next> {
         let is_free = self.running.len() < parallel;
         let may_go = |ahead: &Ahead| match ahead.force {
-            Some(force) => is_free || force <= now || self.running.contains(&ahead.chain),
+            Some(force) => is_free || force <= now || self.running.contains_key(&ahead.chain),
             None => is_free && requests,
         };
         if let Some(at) = self.ahead.iter().position(may_go) {
             let ahead = self.ahead.remove(at)?;
-            self.running.insert(ahead.chain);
+            self.running.insert(ahead.chain, ());
             return Some(match ahead.force {
                 Some(_) => Next::Answers(ahead.chain),
                 None => Next::Request(ahead.chain),
@@ -79,7 +80,7 @@ impl Lane {
             return None;
         }
         let chain = self.line.pop_front()?;
-        self.running.insert(chain);
+        self.running.insert(chain, ());
         Some(Next::Request(chain))
     }
 
@@ -97,7 +98,7 @@ impl Lane {
 
     /// Chains that run, oldest first.
     pub(super) fn running(&self) -> impl Iterator<Item = ChainId> + '_ {
-        self.running.iter().copied()
+        self.running.keys().copied()
     }
 
     /// Chains in the line, first first.

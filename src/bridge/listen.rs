@@ -16,10 +16,10 @@
 //! ids of its own requests, reads no clock, sends nothing.
 
 use super::event::Time;
+use super::table::Table;
 use super::upstream::ServerId;
 use crate::message::notes::Filter;
 use crate::message::wire::Id;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// How long a stream waits for its subscriptions before it goes on without the missing (G6).
 pub(super) const OPENING_MS: u64 = 8000;
@@ -75,7 +75,7 @@ pub(super) struct Stream {
     pub(super) honoured: Filter,
     pub(super) stage: Stage,
     /// Changes that may not go down yet, merged (G6, G10): the parameters as they will go down.
-    pub(super) kept: BTreeMap<Topic, String>,
+    pub(super) kept: Table<Topic, String>,
 }
 
 impl Stream {
@@ -85,7 +85,11 @@ impl Stream {
             Topic::Tools => self.honoured.tools,
             Topic::Prompts => self.honoured.prompts,
             Topic::Resources => self.honoured.resources,
-            Topic::Updated(uri) => self.honoured.uris.iter().any(|watched| is_within(uri, watched)),
+            Topic::Updated(uri) => self
+                .honoured
+                .uris
+                .iter()
+                .any(|watched| is_within(uri, watched)),
         }
     }
 }
@@ -106,14 +110,17 @@ pub(super) enum Watch {
 
 #[derive(Debug, Default)]
 pub(super) struct Listen {
-    pub(super) streams: BTreeMap<Id, Stream>,
-    watched: BTreeMap<String, Watch>,
+    pub(super) streams: Table<Id, Stream>,
+    watched: Table<String, Watch>,
 }
 
 impl Listen {
     /// URIs that must be subscribed because nobody watches them yet (G7).
     pub(super) fn unwatched(&self, uris: &[String]) -> Vec<String> {
-        uris.iter().filter(|uri| !self.watched.contains_key(*uri)).cloned().collect()
+        uris.iter()
+            .filter(|uri| !self.watched.contains_key(*uri))
+            .cloned()
+            .collect()
     }
 
     /// The subscription of a URI is out.
@@ -123,15 +130,11 @@ impl Listen {
 
     /// The server answered a subscription. A refused URI is watched by no stream (G6, G7).
     pub(super) fn answered(&mut self, id: ServerId, is_granted: bool) {
-        let mut entries = self.watched.iter_mut();
-        let Some((uri, watch)) = entries.find(|(_, watch)| **watch == Watch::Asked(id)) else {
-            return;
-        };
+        let asked = self.watched.iter().find(|(_, watch)| **watch == Watch::Asked(id));
+        let Some(uri) = asked.map(|(uri, _)| uri.clone()) else { return };
         if is_granted {
-            *watch = Watch::Granted;
-            return;
+            return self.watched.insert(uri, Watch::Granted);
         }
-        let uri = uri.clone();
         self.watched.remove(&uri);
         for stream in self.streams.values_mut() {
             stream.honoured.uris.retain(|watched| *watched != uri);
@@ -147,12 +150,18 @@ impl Listen {
                 .waits_until()
                 .is_some_and(|until| until <= now || !stream.honoured.uris.iter().any(is_asked))
         };
-        self.streams.iter().filter(|(_, s)| due(s)).map(|(id, _)| id.clone()).collect()
+        self.streams
+            .iter()
+            .filter(|(_, s)| due(s))
+            .map(|(id, _)| id.clone())
+            .collect()
     }
 
     /// Subscriptions of a stream that are still unanswered.
     pub(super) fn unanswered(&self, stream: &Id) -> Vec<ServerId> {
-        let Some(stream) = self.streams.get(stream) else { return Vec::new() };
+        let Some(stream) = self.streams.get(stream) else {
+            return Vec::new();
+        };
         let asked = |uri: &String| match self.watched.get(uri) {
             Some(Watch::Asked(id)) => Some(*id),
             Some(Watch::Granted) | None => None,
@@ -168,10 +177,10 @@ impl Listen {
 
     /// Forgets URIs that no stream names and gives them back, to be unsubscribed (G7).
     fn drop_unwatched(&mut self) -> Vec<String> {
-        let named: BTreeSet<&String> =
-            self.streams.values().flat_map(|stream| &stream.honoured.uris).collect();
-        let gone: Vec<_> =
-            self.watched.keys().filter(|uri| !named.contains(uri)).cloned().collect();
+        let is_named = |uri: &&String| {
+            self.streams.values().any(|stream| stream.honoured.uris.contains(uri))
+        };
+        let gone: Vec<_> = self.watched.keys().filter(|uri| !is_named(uri)).cloned().collect();
         for uri in &gone {
             self.watched.remove(uri);
         }
@@ -180,16 +189,21 @@ impl Listen {
 
     /// Is a stream still without its acknowledgement?
     pub(super) fn is_opening(&self) -> bool {
-        self.streams.values().any(|stream| matches!(stream.stage, Stage::Opening(_)))
+        self.streams
+            .values()
+            .any(|stream| matches!(stream.stage, Stage::Opening(_)))
     }
 
     /// A new process has subscribed to nothing (G14).
     pub(super) fn forget_watches(&mut self) {
-        self.watched.clear();
+        self.watched.take();
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.streams.values().filter_map(|stream| stream.stage.waits_until()).min()
+        self.streams
+            .values()
+            .filter_map(|stream| stream.stage.waits_until())
+            .min()
     }
 }
 
@@ -198,13 +212,15 @@ mod tests {
     use super::*;
 
     fn stream(uris: &[&str]) -> Stream {
-        let filter =
-            Filter { uris: uris.iter().map(ToString::to_string).collect(), ..Filter::default() };
+        let filter = Filter {
+            uris: uris.iter().map(ToString::to_string).collect(),
+            ..Filter::default()
+        };
         Stream {
             asked: filter.clone(),
             honoured: filter,
             stage: Stage::Opening(Time(9)),
-            kept: BTreeMap::new(),
+            kept: Table::default(),
         }
     }
 

@@ -20,6 +20,7 @@ mod front;
 mod lane;
 mod listen;
 mod memory;
+mod modern;
 mod notices;
 mod on_wake;
 mod questions;
@@ -27,6 +28,7 @@ mod relay;
 mod session;
 mod settings;
 mod streams;
+mod table;
 mod telling;
 mod upstream;
 mod visits;
@@ -37,6 +39,7 @@ use front::Front;
 use lane::Lane;
 use listen::Listen;
 use memory::Memory;
+use modern::Modern;
 use relay::Relay;
 use std::collections::VecDeque;
 use upstream::Upstream;
@@ -66,8 +69,10 @@ pub struct Bridge {
     memory: Memory,
     upstream: Upstream,
     listen: Listen,
-    /// Lines pass as they are; the rest of the bridge stands still.
+    /// A legacy client is relayed (I15); the rest of the bridge stands still.
     relay: Option<Relay>,
+    /// The server is a modern one and is relayed (I14); the rest of the bridge stands still.
+    modern: Option<Modern>,
     /// The client reads slower than we write (R).
     is_client_slow: bool,
     /// Until when what is still unanswered after the end of input is waited for, while relaying.
@@ -99,6 +104,7 @@ impl Bridge {
             upstream,
             listen: Listen::default(),
             relay: None,
+            modern: None,
             is_client_slow: false,
             relay_until: None,
             epoch: String::new(),
@@ -111,13 +117,17 @@ impl Bridge {
 
     /// Takes one event. Drain [`Bridge::next_effect`] before the next one.
     pub fn handle(&mut self, event: Event, now: Time) {
-        debug_assert!(self.effects.is_empty() || now == Time(0), "effects must be drained first");
+        debug_assert!(
+            self.effects.is_empty() || now == Time(0),
+            "effects must be drained first"
+        );
         if self.has_ended {
             return;
         }
         self.now = now;
         match event {
             Event::ClientLine(line) if self.relay.is_some() => self.relay_client_line(line),
+            Event::ClientLine(line) if self.modern.is_some() => self.modern_client_line(line),
             Event::ClientLine(line) => self.client_line(line),
             Event::ClientOverlong => self.client_overlong(),
             Event::ClientClosed => self.client_closed(),
@@ -147,7 +157,11 @@ impl Bridge {
     /// When the bridge next wants [`Event::Wake`]; `None`: not before another event.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        if self.has_ended { None } else { self.next_deadline() }
+        if self.has_ended {
+            None
+        } else {
+            self.next_deadline()
+        }
     }
 
     fn say(&mut self, level: Level, text: impl Into<String>) {

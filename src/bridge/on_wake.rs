@@ -16,7 +16,9 @@ impl Bridge {
         self.wake_ambient();
         self.settle_streams();
         if self.relay_until.is_some_and(|at| at <= self.now) {
-            self.relay_timed_out();
+            self.relay_until = None;
+            self.refuse_relayed(&Refusal::Timeout);
+            self.refuse_passed(&Refusal::Timeout);
         }
         for id in self.due_chains() {
             self.wake_chain(id);
@@ -27,12 +29,16 @@ impl Bridge {
 
     /// The earliest of all deadlines.
     pub(super) fn next_deadline(&self) -> Option<Time> {
-        let chains = self.chains.all.values().filter_map(|chain| chain_deadline(chain));
+        let chains = self
+            .chains
+            .all
+            .values()
+            .filter_map(|chain| chain_deadline(chain));
         chains
             .chain(self.upstream.deadline())
             .chain(self.ambient.deadline())
             .chain(self.listen.deadline())
-            .chain(self.relay_until.filter(|_| self.relay.is_some()))
+            .chain(self.relay_until.filter(|_| self.has_relayed()))
             .chain(self.lane.deadline().filter(|at| at.0 < u64::MAX))
             .chain(self.digest_deadline())
             .chain(self.list_deadlines().map(|(_, at)| at))
@@ -66,10 +72,12 @@ impl Bridge {
     fn wake_blocked_lists(&mut self) {
         for (question, suspects) in self.ambient.due_suspects(self.now) {
             let runs = |id: &ChainId| self.chains.all.get(id).is_some_and(Chain::is_running);
-            let carried = self
-                .lane
-                .running()
-                .any(|id| self.chains.all.get(&id).is_some_and(|c| c.is_running() && c.is_open()));
+            let carried = self.lane.running().any(|id| {
+                self.chains
+                    .all
+                    .get(&id)
+                    .is_some_and(|c| c.is_running() && c.is_open())
+            });
             if suspects.iter().any(runs) && !carried {
                 self.refuse_blocking(question);
             }
@@ -84,7 +92,12 @@ impl Bridge {
 
     fn due_chains(&self) -> Vec<ChainId> {
         let due = |chain: &Chain| chain_deadline(chain).is_some_and(|at| at <= self.now);
-        self.chains.all.iter().filter(|(_, c)| due(c)).map(|(id, _)| *id).collect()
+        self.chains
+            .all
+            .iter()
+            .filter(|(_, c)| due(c))
+            .map(|(id, _)| *id)
+            .collect()
     }
 
     fn wake_chain(&mut self, id: ChainId) {
@@ -100,7 +113,10 @@ impl Bridge {
             return;
         };
         match &chain.state {
-            State::Running { window: Some(window), .. } if window.end() <= self.now => self.ask(id),
+            State::Running {
+                window: Some(window),
+                ..
+            } if window.end() <= self.now => self.ask(id),
             State::Running { idle, latest, .. } if (*idle).min(*latest) <= self.now => {
                 self.time_out(id, *latest <= self.now);
             }
@@ -139,7 +155,12 @@ impl Bridge {
             );
             return self.abandon(older);
         }
-        let missing = self.chains.all.get(&id).map(|chain| chain.missing).unwrap_or_default();
+        let missing = self
+            .chains
+            .all
+            .get(&id)
+            .map(|chain| chain.missing)
+            .unwrap_or_default();
         self.cancel_call(id, "timeout");
         if missing.is_empty() {
             self.fail(id, &Refusal::Timeout);
@@ -165,14 +186,20 @@ impl Bridge {
             };
             let request = &chain.request;
             let is_known = request.method.is_list()
-                && self.memory.recall(request.method, cursor(&request.params())).is_some();
+                && self
+                    .memory
+                    .recall(request.method, cursor(&request.params()))
+                    .is_some();
             is_known.then(|| (id, since.after(LIST_WAITS_MS)))
         })
     }
 
     fn wake_waiting_lists(&mut self) {
-        let due: Vec<_> =
-            self.list_deadlines().filter(|(_, at)| *at <= self.now).map(|(id, _)| id).collect();
+        let due: Vec<_> = self
+            .list_deadlines()
+            .filter(|(_, at)| *at <= self.now)
+            .map(|(id, _)| id)
+            .collect();
         for id in due {
             let Some(chain) = self.chains.all.remove(&id) else {
                 continue;
@@ -190,7 +217,12 @@ impl Bridge {
 
 fn chain_deadline(chain: &Chain) -> Option<Time> {
     let state = match &chain.state {
-        State::Running { idle, latest, window, .. } => {
+        State::Running {
+            idle,
+            latest,
+            window,
+            ..
+        } => {
             let end = (*idle).min(*latest);
             Some(window.map_or(end, |window| window.end().min(end)))
         }

@@ -2,6 +2,7 @@
 
 use super::chain::{ChainId, State};
 use super::event::{Effect, Exit, Generation, Level};
+use super::modern::Modern;
 use super::relay::is_modern_refusal;
 use super::upstream::{CLOSED_MS, LISTING_MS, PROBE_MS, Phase, Purpose};
 use super::{Bridge, ServerEra};
@@ -37,9 +38,11 @@ impl Bridge {
     /// A process that was told nothing yet, and something for it to do.
     fn use_fresh(&mut self) {
         if self.relay.is_some() {
-            self.relay_waiting();
+            self.relay_is_there();
+        } else if self.modern.is_some() {
+            self.modern_is_there();
         } else if self.upstream.is_modern {
-            self.relay_modern();
+            self.server_is_modern();
         } else if self.settings.server_era == ServerEra::Modern {
             self.probe();
         } else {
@@ -58,7 +61,8 @@ impl Bridge {
         if self.upstream.not_before <= self.now {
             self.upstream.generation.0 += 1;
             self.upstream.phase = Phase::Starting;
-            self.effects.push_back(Effect::StartServer(self.upstream.generation));
+            self.effects
+                .push_back(Effect::StartServer(self.upstream.generation));
         }
     }
 
@@ -125,7 +129,10 @@ impl Bridge {
         let revision = match Revision::named(&version) {
             Some(revision) => revision,
             None if version == BEFORE_THE_FIRST => {
-                self.say(Level::Warning, "the server speaks 2024-10-07; taken for 2024-11-05");
+                self.say(
+                    Level::Warning,
+                    "the server speaks 2024-10-07; taken for 2024-11-05",
+                );
                 Revision::R2024_11
             }
             None => {
@@ -143,10 +150,15 @@ impl Bridge {
         if !offers.nothing {
             return self.server_is_ready();
         }
-        let offers = Offers { tools: true, ..offers };
+        let offers = Offers {
+            tools: true,
+            ..offers
+        };
         let command = &self.settings.command_name;
         self.upstream.with_tools = Some(discover::profile(result, revision, offers, command));
-        self.upstream.phase = Phase::Listing { until: self.now.after(LISTING_MS) };
+        self.upstream.phase = Phase::Listing {
+            until: self.now.after(LISTING_MS),
+        };
         let id = self.upstream.expect(Purpose::Tools);
         self.tell_server(wire::request(id.0, "tools/list", "{}"));
     }
@@ -182,7 +194,9 @@ impl Bridge {
     fn probe(&mut self) {
         self.upstream.was_asked = true;
         self.upstream.probes += 1;
-        self.upstream.phase = Phase::Probing { until: self.now.after(PROBE_MS) };
+        self.upstream.phase = Phase::Probing {
+            until: self.now.after(PROBE_MS),
+        };
         let id = self.upstream.expect(Purpose::Probe);
         let meta = format!(
             "{{\"{}\":\"{MODERN}\",\"{}\":{{\"name\":\"mcp-uplift\",\"version\":\"{}\"}},\"{}\":{{}}}}",
@@ -191,7 +205,11 @@ impl Bridge {
             env!("CARGO_PKG_VERSION"),
             key::CLIENT_CAPABILITIES
         );
-        self.tell_server(wire::request(id.0, "server/discover", &format!("{{\"_meta\":{meta}}}")));
+        self.tell_server(wire::request(
+            id.0,
+            "server/discover",
+            &format!("{{\"_meta\":{meta}}}"),
+        ));
     }
 
     /// The answer to the probe (I5); one that comes too late counts if `initialize` fails (I6).
@@ -200,7 +218,7 @@ impl Bridge {
         match outcome {
             Ok(Body::Object(result)) if discover::serves(&result, MODERN) => {
                 if is_in_time {
-                    self.relay_modern();
+                    self.server_is_modern();
                 } else {
                     self.upstream.discovered_late = true;
                 }
@@ -239,9 +257,12 @@ impl Bridge {
 
     /// `initialize` was refused (H4): try the best revision that the server names, else the next.
     fn handshake_refused(&mut self, error: &Object<'_>) {
-        let message = error.get("message").and_then(string).unwrap_or("no message".into());
+        let message = error
+            .get("message")
+            .and_then(string)
+            .unwrap_or("no message".into());
         if self.upstream.discovered_late {
-            return self.relay_modern();
+            return self.server_is_modern();
         }
         let is_auto = self.settings.server_era == ServerEra::Auto;
         if is_auto && self.upstream.probes == 0 && is_modern_refusal(&Body::Object(error.clone())) {
@@ -251,7 +272,10 @@ impl Bridge {
             return self.probe();
         }
         let named = discover::supported_versions(error);
-        let known: Vec<_> = named.iter().filter_map(|name| Revision::named(name)).collect();
+        let known: Vec<_> = named
+            .iter()
+            .filter_map(|name| Revision::named(name))
+            .collect();
         if let Some(best) = known.iter().max() {
             self.upstream.to_offer.retain(|revision| revision == best);
         } else if !named.is_empty() {
@@ -303,7 +327,8 @@ impl Bridge {
         self.upstream.phase = Phase::Leaving;
         self.upstream.closed = None;
         self.upstream.forget_pending();
-        self.effects.push_back(Effect::StopServer(self.upstream.generation));
+        self.effects
+            .push_back(Effect::StopServer(self.upstream.generation));
     }
 
     /// Refuses everything that waits for a server.
@@ -313,7 +338,9 @@ impl Bridge {
         for held in std::mem::take(&mut self.front.held) {
             self.refuse(held.leg, &refusal);
         }
-        self.relay_unavailable(why);
+        self.refuse_relayed(&refusal);
+        self.refuse_passed(&refusal);
+        self.refuse_waiting_to_pass(&refusal);
         self.close_streams();
         let waiting: Vec<_> = self
             .chains
@@ -356,12 +383,6 @@ impl Bridge {
         match phase {
             // We ended it and have told everybody why.
             Phase::Leaving => {}
-            Phase::Ready if self.relay.is_some() => {
-                self.say(Level::Warning, format!("the server {exit}"));
-                self.upstream.crashed(self.now);
-                self.relay_lost(&format!("it {exit}"));
-                self.upstream.is_wanted = false;
-            }
             Phase::Probing { .. } if self.settings.server_era == ServerEra::Auto => {
                 // Old servers end on anything before initialize (I6): that goes to a new process.
                 self.upstream.not_before = self.now;
@@ -378,7 +399,10 @@ impl Bridge {
             }
             Phase::Starting | Phase::Fresh | Phase::Down => {
                 self.upstream.crashed(self.now);
-                self.say(Level::Info, format!("the server {exit} before it was asked anything"));
+                self.say(
+                    Level::Info,
+                    format!("the server {exit} before it was asked anything"),
+                );
                 // What nobody asked for needs no delay when somebody does.
                 self.upstream.not_before = self.now;
             }
@@ -387,7 +411,10 @@ impl Bridge {
             | Phase::Listing { .. }
             | Phase::Ready => {
                 let was_ready = phase == Phase::Ready;
-                self.say(Level::Warning, format!("the server {exit}{}", self.hint_at_hold_lane()));
+                self.say(
+                    Level::Warning,
+                    format!("the server {exit}{}", self.hint_at_hold_lane()),
+                );
                 self.upstream.crashed(self.now);
                 self.server_lost(&format!("it {exit}"), was_ready);
             }
@@ -397,8 +424,16 @@ impl Bridge {
 
     /// A server that reads the next request where it expected an answer often dies of it (E14b).
     fn hint_at_hold_lane(&self) -> &'static str {
-        let is_running = self.chains.all.values().any(|c| c.is_running() && c.call.is_some());
-        let is_parked = self.chains.all.values().any(|c| c.is_parked() && c.call.is_some());
+        let is_running = self
+            .chains
+            .all
+            .values()
+            .any(|c| c.is_running() && c.call.is_some());
+        let is_parked = self
+            .chains
+            .all
+            .values()
+            .any(|c| c.is_parked() && c.call.is_some());
         if is_running && is_parked && !self.settings.hold_lane {
             " while a question was open and another call ran; if it cannot do both, use --hold-lane"
         } else {
@@ -409,6 +444,13 @@ impl Bridge {
     /// What ran on the process that is gone fails, its states are void (E24); what only waited
     /// runs on the next one.
     fn server_lost(&mut self, how: &str, was_ready: bool) {
+        let refusal = Refusal::UpstreamExited(how.to_owned());
+        self.refuse_passed(&refusal);
+        if self.relay.is_some() {
+            // No other process can take up a legacy session: that is the end.
+            self.refuse_relayed(&refusal);
+            return self.exit(1);
+        }
         self.epoch = self.random_hex::<8>();
         self.ambient.clear();
         self.memory.clear();
@@ -425,9 +467,11 @@ impl Bridge {
                 State::Waiting { .. } => {}
                 // Not sent yet, or not for the time being: they go on with the next process.
                 State::Leveling { .. } | State::Visiting { .. } => self.wait_again(id),
-                State::Running { .. } => self.fail(id, &Refusal::UpstreamExited(how.to_owned())),
+                State::Running { .. } => self.fail(id, &refusal),
                 State::Returning { .. } => self.fail(id, &Refusal::Restarted),
-                State::Parked { outcome: Some(_), .. } => self.lane.release(id),
+                State::Parked {
+                    outcome: Some(_), ..
+                } => self.lane.release(id),
                 State::Parked { outcome: None, .. } => {
                     self.chains.all.remove(&id);
                     self.lane.forget(id);
@@ -436,6 +480,7 @@ impl Bridge {
         }
         let is_waited_for = self.lane.has_requests()
             || !self.front.held.is_empty()
+            || self.modern.as_ref().is_some_and(Modern::is_waiting)
             || !self.listen.streams.is_empty();
         self.upstream.is_wanted = is_waited_for;
         if !was_ready && is_waited_for {

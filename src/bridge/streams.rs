@@ -3,6 +3,7 @@
 use super::Bridge;
 use super::front::{Held, Leg, Seat};
 use super::listen::{OPENING_MS, Stage, Stream, Topic};
+use super::table::Table;
 use super::upstream::{Purpose, ServerId};
 use crate::message::discover::Offers;
 use crate::message::notes::{self, Filter};
@@ -10,7 +11,6 @@ use crate::message::object::{Body, Object, Writer, quoted};
 use crate::message::refusal::Refusal;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, Id};
-use std::collections::BTreeMap;
 
 impl Bridge {
     /// A `subscriptions/listen` whose envelope is good (G1, G2).
@@ -35,18 +35,33 @@ impl Bridge {
         let honoured = self.honoured(&asked);
         self.subscribe(&honoured.uris);
         let stage = Stage::Opening(self.now.after(OPENING_MS));
-        self.listen.streams.insert(id, Stream { asked, honoured, stage, kept: BTreeMap::new() });
+        self.listen.streams.insert(
+            id,
+            Stream {
+                asked,
+                honoured,
+                stage,
+                kept: Table::default(),
+            },
+        );
         self.settle_streams();
     }
 
     /// What of a filter the server can do (G3).
     fn honoured(&self, asked: &Filter) -> Filter {
-        let offers = self.upstream.ready_profile().map_or(Offers::default(), |p| p.offers);
+        let offers = self
+            .upstream
+            .ready_profile()
+            .map_or(Offers::default(), |p| p.offers);
         Filter {
             tools: asked.tools && offers.tools_changed,
             prompts: asked.prompts && offers.prompts_changed,
             resources: asked.resources && offers.resources_changed,
-            uris: if offers.subscribe { asked.uris.clone() } else { Vec::new() },
+            uris: if offers.subscribe {
+                asked.uris.clone()
+            } else {
+                Vec::new()
+            },
         }
     }
 
@@ -62,7 +77,8 @@ impl Bridge {
 
     /// The server's answer to a subscription.
     pub(super) fn subscribed(&mut self, id: ServerId, outcome: &Result<Body<'_>, Body<'_>>) {
-        self.listen.answered(id, matches!(outcome, Ok(Body::Object(_))));
+        self.listen
+            .answered(id, matches!(outcome, Ok(Body::Object(_))));
         self.settle_streams();
     }
 
@@ -73,7 +89,9 @@ impl Bridge {
                 self.upstream.take(late);
                 self.listen.answered(late, false);
             }
-            let Some(stream) = self.listen.streams.get_mut(&id) else { continue };
+            let Some(stream) = self.listen.streams.get_mut(&id) else {
+                continue;
+            };
             let stage = std::mem::replace(&mut stream.stage, Stage::Open);
             if let Stage::Reviving(_) = stage {
                 self.announce_restart(&id);
@@ -81,7 +99,10 @@ impl Bridge {
             }
             let mut params = String::new();
             let mut ack = Writer::new(&mut params);
-            ack.raw("_meta", &format!("{{\"{}\":{}}}", key::SUBSCRIPTION_ID, id.text()));
+            ack.raw(
+                "_meta",
+                &format!("{{\"{}\":{}}}", key::SUBSCRIPTION_ID, id.text()),
+            );
             stream.honoured.write(ack.open("notifications"));
             ack.end();
             self.tell_client(wire::notification(
@@ -99,7 +120,7 @@ impl Bridge {
             Body::Absent | Body::Null | Body::Other => None,
         };
         let mut lines = Vec::new();
-        for (id, stream) in &mut self.listen.streams {
+        for (id, stream) in self.listen.streams.iter_mut() {
             if !stream.wants(topic) {
                 continue;
             }
@@ -128,18 +149,22 @@ impl Bridge {
     }
 
     fn flush_stream(&mut self, id: &Id) {
-        let Some(stream) = self.listen.streams.get_mut(id) else { return };
+        let Some(stream) = self.listen.streams.get_mut(id) else {
+            return;
+        };
         if stream.stage != Stage::Open || self.is_client_slow {
             return;
         }
-        for (topic, params) in std::mem::take(&mut stream.kept) {
+        for (topic, params) in stream.kept.take() {
             self.tell_client(wire::notification(topic.method(), &params));
         }
     }
 
     /// The client does not want a stream any more (G12): nothing more is said on it.
     pub(super) fn cancel_stream(&mut self, id: &Id) {
-        let Some(unwatched) = self.listen.remove(id) else { return };
+        let Some(unwatched) = self.listen.remove(id) else {
+            return;
+        };
         self.front.leave(id);
         if !self.upstream.is_ready() {
             return;
@@ -153,9 +178,13 @@ impl Bridge {
 
     /// Ends all streams in order: their requests get their results (G13).
     pub(super) fn close_streams(&mut self) {
-        let identity =
-            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
-        while let Some((id, stream)) = self.listen.streams.pop_first() {
+        let identity = self
+            .upstream
+            .profile
+            .as_ref()
+            .map_or("{}", |p| p.identity.as_str())
+            .to_owned();
+        while let Some((id, mut stream)) = self.listen.streams.pop_first() {
             self.front.leave(&id);
             if let Stage::Opening(_) = stream.stage {
                 // Nothing may come before the acknowledgement, not even the end (invariant 6).
@@ -163,14 +192,17 @@ impl Bridge {
                 self.refuse_line(Some(&id), &refusal);
                 continue;
             }
-            for (topic, params) in stream.kept {
+            for (topic, params) in stream.kept.take() {
                 self.tell_client(wire::notification(topic.method(), &params));
             }
             let mut outcome = String::from("\"result\":");
             let mut result = Writer::new(&mut outcome);
             result.raw("resultType", "\"complete\"");
             let meta = format!("{{\"{}\":{}", key::SUBSCRIPTION_ID, id.text());
-            result.raw("_meta", &format!("{meta},\"{}\":{identity}}}", key::SERVER_INFO));
+            result.raw(
+                "_meta",
+                &format!("{meta},\"{}\":{identity}}}", key::SERVER_INFO),
+            );
             result.end();
             self.tell_client(wire::response(Some(id.text()), &outcome));
         }
@@ -187,7 +219,9 @@ impl Bridge {
                 continue;
             };
             let now_honoured = self.honoured(&asked);
-            let Some(stream) = self.listen.streams.get_mut(&id) else { continue };
+            let Some(stream) = self.listen.streams.get_mut(&id) else {
+                continue;
+            };
             let until = self.now.after(OPENING_MS);
             if let Stage::Opening(_) = stream.stage {
                 (stream.honoured, stream.stage) = (now_honoured, Stage::Opening(until));
@@ -204,15 +238,19 @@ impl Bridge {
 
     /// One notice for everything a stream may have missed (G14).
     fn announce_restart(&mut self, id: &Id) {
-        let Some(stream) = self.listen.streams.get_mut(id) else { return };
+        let Some(stream) = self.listen.streams.get_mut(id) else {
+            return;
+        };
         let honoured = &stream.honoured;
         let lists = [
             (honoured.tools, Topic::Tools),
             (honoured.prompts, Topic::Prompts),
             (honoured.resources, Topic::Resources),
         ];
-        let lists =
-            lists.into_iter().filter(|(is_honoured, _)| *is_honoured).map(|(_, topic)| topic);
+        let lists = lists
+            .into_iter()
+            .filter(|(is_honoured, _)| *is_honoured)
+            .map(|(_, topic)| topic);
         let uris = honoured.uris.iter().cloned().map(Topic::Updated);
         for topic in lists.chain(uris).collect::<Vec<_>>() {
             let text = match &topic {
@@ -220,7 +258,9 @@ impl Bridge {
                 Topic::Tools | Topic::Prompts | Topic::Resources => "{}".into(),
             };
             let params = notes::change(Object::parse(&text).as_ref(), id.text());
-            stream.kept.entry(topic).or_insert(params);
+            if !stream.kept.contains_key(&topic) {
+                stream.kept.insert(topic, params);
+            }
         }
         self.flush_stream(id);
     }

@@ -13,21 +13,33 @@ use crate::message::wire;
 impl Bridge {
     /// `notifications/progress` of the server (F1-F5).
     pub(super) fn progressed(&mut self, params: &Object<'_>) {
-        let call = params.get(key::PROGRESS_TOKEN).and_then(wire::own_number).map(ServerId);
+        let call = params
+            .get(key::PROGRESS_TOKEN)
+            .and_then(wire::own_number)
+            .map(ServerId);
         let Some(Purpose::Call(id)) = call.and_then(|call| self.upstream.purpose(call)) else {
             return;
         };
         let now = self.now;
         let is_slow = self.is_client_slow;
         let idle_until = now.after(self.settings.limits.request_timeout_ms);
-        let Some(chain) = self.chains.all.get_mut(&id) else { return };
-        let State::Running { leg, idle, .. } = &mut chain.state else { return };
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
+        let State::Running { leg, idle, .. } = &mut chain.state else {
+            return;
+        };
         *idle = idle_until; // D7: it works
-        let Some(token) = leg.progress_token.as_deref().filter(|_| chain.progress.is_asked_for)
+        let Some(token) = leg
+            .progress_token
+            .as_deref()
+            .filter(|_| chain.progress.is_asked_for)
         else {
             return;
         };
-        let Some(update) = notes::update(params) else { return };
+        let Some(update) = notes::update(params) else {
+            return;
+        };
         if is_slow {
             return; // R: progress may be dropped first
         }
@@ -39,7 +51,9 @@ impl Bridge {
 
     /// The update that waits goes down: its second is over, or its leg is about to be answered.
     pub(super) fn flush_progress(&mut self, id: ChainId) {
-        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
         let line = held_progress(chain);
         if let Some(line) = line.filter(|_| !self.is_client_slow) {
             self.tell_client(line);
@@ -64,17 +78,26 @@ impl Bridge {
     /// Tells the server the log level that the open legs want, where it was told another (F15).
     /// True when the chain has to wait for the answer before its request goes up.
     pub(super) fn set_level_first(&mut self, id: ChainId) -> bool {
-        if !self.upstream.ready_profile().is_some_and(|profile| profile.offers.logging) {
+        if !self
+            .upstream
+            .ready_profile()
+            .is_some_and(|profile| profile.offers.logging)
+        {
             return false;
         }
         let wants = |chain: &Chain| chain.leg().and_then(|leg| leg.log_level);
         if self.chains.all.get(&id).and_then(wants).is_none() {
             return false;
         }
-        let open =
-            self.chains.all.iter().filter(|(other, chain)| chain.is_running() || **other == id);
-        let Some(level) =
-            self.upstream.log_level.change(open.filter_map(|(_, chain)| wants(chain)))
+        let open = self
+            .chains
+            .all
+            .iter()
+            .filter(|(other, chain)| chain.is_running() || **other == id);
+        let Some(level) = self
+            .upstream
+            .log_level
+            .change(open.filter_map(|(_, chain)| wants(chain)))
         else {
             return false;
         };
@@ -90,8 +113,11 @@ impl Bridge {
 
     /// The level is set, refused, or took too long: the request goes up.
     pub(super) fn level_set(&mut self, id: ChainId) {
-        let is_leveling =
-            self.chains.all.get(&id).is_some_and(|c| matches!(c.state, State::Leveling { .. }));
+        let is_leveling = self
+            .chains
+            .all
+            .get(&id)
+            .is_some_and(|c| matches!(c.state, State::Leveling { .. }));
         if is_leveling {
             self.forward(id);
         }
@@ -100,8 +126,13 @@ impl Bridge {
 
 /// The line for the update that waits, if one does.
 pub(super) fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
-    let State::Running { leg, .. } = &chain.state else { return None };
+    let State::Running { leg, .. } = &chain.state else {
+        return None;
+    };
     let token = leg.progress_token.as_deref()?;
     let update = chain.progress.flush(token)?;
-    Some(wire::notification("notifications/progress", &notes::progress(token, &update)))
+    Some(wire::notification(
+        "notifications/progress",
+        &notes::progress(token, &update),
+    ))
 }

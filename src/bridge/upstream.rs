@@ -10,9 +10,10 @@
 use super::chain::ChainId;
 use super::event::{Generation, Time};
 use super::notices::LogLevel;
+use super::table::Table;
 use crate::message::discover::Profile;
 use crate::message::vocabulary::Revision;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// An id of ours on a request to the server. Never used twice, restarts included, so a late reply
 /// cannot meet the wrong request (A17, A19).
@@ -34,6 +35,8 @@ pub(super) enum Purpose {
     Level(ChainId),
     /// `resources/subscribe` for a stream (G6).
     Subscribe,
+    /// A request of the client that passes to a modern server (I14).
+    Passed,
     /// Something whose answer changes nothing.
     Courtesy,
 }
@@ -114,7 +117,7 @@ pub(super) struct Upstream {
     pub(super) closed: Option<Time>,
     /// The next process may start then.
     pub(super) not_before: Time,
-    pending: BTreeMap<ServerId, Purpose>,
+    pending: Table<ServerId, Purpose>,
     last_id: u64,
     crashes: VecDeque<Time>,
 }
@@ -140,7 +143,7 @@ impl Upstream {
             is_unstartable: false,
             closed: None,
             not_before: Time(0),
-            pending: BTreeMap::new(),
+            pending: Table::default(),
             last_id: 0,
             crashes: VecDeque::new(),
         }
@@ -157,7 +160,9 @@ impl Upstream {
 
     /// The revision that answers have to fit; the newest before any is known.
     pub(super) fn revision(&self) -> Revision {
-        self.profile.as_ref().map_or(Revision::R2025_11, |profile| profile.revision)
+        self.profile
+            .as_ref()
+            .map_or(Revision::R2025_11, |profile| profile.revision)
     }
 
     /// The revision to offer now (H4).
@@ -194,7 +199,7 @@ impl Upstream {
 
     /// The process has ended, or is not believed any more: nothing it was asked is answered.
     pub(super) fn forget_pending(&mut self) {
-        self.pending.clear();
+        self.pending.take();
     }
 
     /// Counts an end that nobody ordered and sets when the next process may start (H12).
@@ -215,7 +220,11 @@ impl Upstream {
     }
 
     fn forget_old_crashes(&mut self, now: Time) {
-        while self.crashes.front().is_some_and(|at| now.since(*at) >= CRASH_WINDOW_MS) {
+        while self
+            .crashes
+            .front()
+            .is_some_and(|at| now.since(*at) >= CRASH_WINDOW_MS)
+        {
             self.crashes.pop_front();
         }
     }

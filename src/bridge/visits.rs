@@ -31,12 +31,16 @@ impl Bridge {
     /// Asks for the visits, or waits when they were accepted already and may not be done yet.
     pub(super) fn ask_for_visits(&mut self, id: ChainId, wanted: Vec<(Box<str>, Asked)>) {
         let visiting = self.now.after(VISITING_MS);
-        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
         chain.call = None;
         self.lane.forget(id);
         let leftover = std::mem::take(&mut chain.questions);
         let is_same = chain.visits.len() == wanted.len()
-            && wanted.iter().all(|(id, _)| chain.visits.iter().any(|visit| visit.id == *id));
+            && wanted
+                .iter()
+                .all(|(id, _)| chain.visits.iter().any(|visit| visit.id == *id));
         if is_same && std::mem::take(&mut chain.may_wait) {
             let is_done = chain.visits.iter().all(|visit| visit.is_done);
             let until = if is_done { self.now } else { visiting };
@@ -49,8 +53,13 @@ impl Bridge {
             self.rehome(leftover);
             return self.pump();
         }
-        chain.visits =
-            wanted.iter().map(|(id, _)| Visit { id: id.clone(), is_done: false }).collect();
+        chain.visits = wanted
+            .iter()
+            .map(|(id, _)| Visit {
+                id: id.clone(),
+                is_done: false,
+            })
+            .collect();
         for (_, asked) in wanted {
             let id_of_question = self.chains.next_question();
             let question = Question {
@@ -67,7 +76,12 @@ impl Bridge {
         }
         self.rehome(leftover);
         // A parked chain shows them when its client comes back (E18).
-        if self.chains.all.get(&id).is_some_and(|chain| !chain.is_parked()) {
+        if self
+            .chains
+            .all
+            .get(&id)
+            .is_some_and(|chain| !chain.is_parked())
+        {
             self.show_visits(id);
         }
         self.pump();
@@ -75,7 +89,9 @@ impl Bridge {
 
     /// Answers the leg with the visits, where its client can be asked and has not been too often.
     pub(super) fn show_visits(&mut self, id: ChainId) {
-        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let Some(chain) = self.chains.all.get_mut(&id) else {
+            return;
+        };
         let refusal = if !chain.capabilities().covers(Capabilities::URL) {
             Some(Refusal::MissingCapability(Capabilities::URL))
         } else if chain.rounds >= MOST_ROUNDS {
@@ -94,11 +110,17 @@ impl Bridge {
 
     /// The person did not want to (E28 c).
     pub(super) fn decline_visits(&mut self, id: ChainId) {
-        let Some(chain) = self.chains.all.remove(&id) else { return };
+        let Some(chain) = self.chains.all.remove(&id) else {
+            return;
+        };
         self.lane.forget(id);
         let method = chain.request.method;
-        let identity =
-            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
+        let identity = self
+            .upstream
+            .profile
+            .as_ref()
+            .map_or("{}", |p| p.identity.as_str())
+            .to_owned();
         let outcome = if method == Method::ToolsCall {
             questions::declined_visit(&identity)
         } else {
@@ -120,7 +142,7 @@ impl Bridge {
     /// `notifications/elicitation/complete` (E29).
     pub(super) fn visited(&mut self, visit: &str) {
         let mut done = Vec::new();
-        for (id, chain) in &mut self.chains.all {
+        for (id, chain) in self.chains.all.iter_mut() {
             for known in chain.visits.iter_mut().filter(|known| *known.id == *visit) {
                 known.is_done = true;
             }

@@ -4,8 +4,8 @@
 //! spelling of a value therefore gets one digest, built from the leaves up without recursion. Who
 //! finds two values with one digest deceives nobody but the server he may call anyway.
 
-use super::object;
-use std::collections::BTreeMap;
+use super::object::{self, sort_by_name};
+use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Are both texts (valid JSON) the same value?
@@ -17,8 +17,8 @@ pub fn same_value(a: &str, b: &str) -> bool {
 /// A container whose end has not come yet.
 enum Open {
     Array(Vec<u64>),
-    /// Members by name, the last of equal ones kept; and the name whose value comes next.
-    Object(BTreeMap<String, u64>, Option<String>),
+    /// Names with the places of their values, the values, and the name whose value comes next.
+    Object(Vec<(Cow<'static, str>, usize)>, Vec<u64>, Option<String>),
 }
 
 fn digest(text: &str) -> u64 {
@@ -32,7 +32,7 @@ fn digest(text: &str) -> u64 {
                 None
             }
             Some(b'{') => {
-                stack.push(Open::Object(BTreeMap::new(), None));
+                stack.push(Open::Object(Vec::new(), Vec::new(), None));
                 None
             }
             Some(b']' | b'}') => stack.pop().map(digest_of_container),
@@ -41,7 +41,7 @@ fn digest(text: &str) -> u64 {
                 let (scalar, after) = rest.split_at(scalar_end(rest));
                 rest = after.trim_start();
                 let scalar = canonical_scalar(scalar);
-                if let Some(Open::Object(_, name @ None)) = stack.last_mut() {
+                if let Some(Open::Object(_, _, name @ None)) = stack.last_mut() {
                     *name = Some(scalar);
                     continue;
                 }
@@ -65,9 +65,10 @@ fn give(stack: &mut [Open], value: u64) -> bool {
     match stack.last_mut() {
         None => return false,
         Some(Open::Array(items)) => items.push(value),
-        Some(Open::Object(members, name)) => {
+        Some(Open::Object(names, values, name)) => {
             if let Some(name) = name.take() {
-                members.insert(name, value);
+                names.push((Cow::Owned(name), values.len()));
+                values.push(value);
             }
         }
     }
@@ -77,7 +78,14 @@ fn give(stack: &mut [Open], value: u64) -> bool {
 fn digest_of_container(open: Open) -> u64 {
     match open {
         Open::Array(items) => digest_of(&("array", items)),
-        Open::Object(members, _) => digest_of(&("object", members)),
+        Open::Object(mut names, values, _) => {
+            sort_by_name(&mut names);
+            let is_last = |at: usize| names.get(at + 1).is_none_or(|next| next.0 != names[at].0);
+            let counting = (0..names.len()).filter(|at| is_last(*at));
+            let members: Vec<_> =
+                counting.map(|at| (&names[at].0, values[names[at].1])).collect();
+            digest_of(&("object", members))
+        }
     }
 }
 
@@ -148,7 +156,11 @@ mod tests {
             ("true", "false", false),
             (r#""é""#, r#""\u00e9""#, true),
             (r#""\ud83d""#, r#""\ud83d""#, true),
-            (r#"{"a":1,"b":[1,{"c":null}]}"#, r#"{ "b": [1.0, {"c": null}], "a": 1 }"#, true),
+            (
+                r#"{"a":1,"b":[1,{"c":null}]}"#,
+                r#"{ "b": [1.0, {"c": null}], "a": 1 }"#,
+                true,
+            ),
             (r#"{"a":1,"a":2}"#, r#"{"a":2}"#, true),
             (r#"["a","b"]"#, r#"["b","a"]"#, false),
             (r#"{"a":[]}"#, r#"{"a":{}}"#, false),

@@ -32,7 +32,10 @@ pub fn update(params: &Object<'_>) -> Option<Update> {
     }
     write_meta(&mut members, params, None);
     members.end();
-    Some(Update { value, members: text[1..text.len() - 1].into() })
+    Some(Update {
+        value,
+        members: text[1..text.len() - 1].into(),
+    })
 }
 
 /// The parameters of a progress notification under the client's own token (F1).
@@ -173,7 +176,10 @@ mod tests {
     #[test]
     fn updates() {
         for (params, expected) in [
-            (r#"{"progressToken":1,"progress":1}"#, Some(r#"{"progressToken":"p","progress":1}"#)),
+            (
+                r#"{"progressToken":1,"progress":1}"#,
+                Some(r#"{"progressToken":"p","progress":1}"#),
+            ),
             (
                 r#"{"progress":2.50,"total":"x","message":7}"#,
                 Some(r#"{"progressToken":"p","progress":2.50}"#),
@@ -218,6 +224,9 @@ mod tests {
         let filter = read(r#"{"notifications":{"promptsListChanged":true,"toolsListChanged":false,"x":1,"resourceSubscriptions":["a","b","a"]}}"#).unwrap();
         let mut out = String::new();
         filter.write(&mut out);
-        assert_eq!(out, r#"{"promptsListChanged":true,"resourceSubscriptions":["a","b"]}"#);
+        assert_eq!(
+            out,
+            r#"{"promptsListChanged":true,"resourceSubscriptions":["a","b"]}"#
+        );
     }
 }

@@ -6,7 +6,6 @@
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// Nesting up to which the bridge interprets what it must understand (A6).
@@ -36,7 +35,10 @@ impl<'a> Object<'a> {
     /// The raw value of a member.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a str> {
-        self.members.iter().find(|(key, _)| is_key(key, name)).map(|(_, value)| *value)
+        self.members
+            .iter()
+            .find(|(key, _)| is_key(key, name))
+            .map(|(_, value)| *value)
     }
 
     /// The decoded value of a string member; `None` when it is absent or anything else.
@@ -91,7 +93,10 @@ impl<'a> Object<'a> {
             let mut at = 0;
             while at < members.len() {
                 let (key, _) = members[at];
-                if members[at + 1..].iter().any(|(later, _)| same_key(key, later)) {
+                if members[at + 1..]
+                    .iter()
+                    .any(|(later, _)| same_key(key, later))
+                {
                     members.remove(at);
                 } else {
                     at += 1;
@@ -100,18 +105,16 @@ impl<'a> Object<'a> {
             self.had_duplicates = members.len() < before;
             return self;
         }
-        let mut last = BTreeMap::new();
-        for (at, (key, _)) in members.iter().enumerate() {
-            last.insert(key_name(key), at);
-        }
-        if last.len() < members.len() {
-            let mut at = 0;
-            members.retain(|(key, _)| {
-                at += 1;
-                last.get(&key_name(key)) == Some(&(at - 1))
-            });
+        let mut names: Vec<_> = members.iter().map(|(key, _)| key_name(key)).zip(0..).collect();
+        sort_by_name(&mut names);
+        let mut counts = vec![true; members.len()];
+        for pair in names.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            counts[pair[0].1] = false;
             self.had_duplicates = true;
         }
+        drop(names);
+        let mut counts = counts.into_iter();
+        members.retain(|_| counts.next().unwrap_or(true));
         self
     }
 }
@@ -143,8 +146,15 @@ impl Spans {
     /// The object again; `text` is the one it was parsed from.
     #[must_use]
     pub fn read<'a>(&self, text: &'a str) -> Object<'a> {
-        let members = self.0.iter().map(|[a, b, c, d]| (&text[*a..*b], &text[*c..*d])).collect();
-        Object { members, had_duplicates: false }
+        let members = self
+            .0
+            .iter()
+            .map(|[a, b, c, d]| (&text[*a..*b], &text[*c..*d]))
+            .collect();
+        Object {
+            members,
+            had_duplicates: false,
+        }
     }
 }
 
@@ -200,7 +210,13 @@ impl<'de> Visitor<'de> for BodyVisitor {
         while let Some(key) = map.next_key::<&RawValue>()? {
             members.push((key.get(), map.next_value::<&RawValue>()?.get()));
         }
-        Ok(Body::Object(Object { members, had_duplicates: false }.without_duplicates()))
+        Ok(Body::Object(
+            Object {
+                members,
+                had_duplicates: false,
+            }
+            .without_duplicates(),
+        ))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
@@ -231,6 +247,12 @@ impl<'de> Visitor<'de> for BodyVisitor {
     fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
         Ok(Body::Other)
     }
+}
+
+/// Sorts names, each with its place of origin, by code points; equal ones keep their order.
+pub fn sort_by_name(names: &mut [(Cow<'_, str>, usize)]) {
+    // The places make all rows differ, so an unstable sort will do.
+    names.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.cmp(&b.1)));
 }
 
 /// Is this raw key (with quotes) the name?
@@ -293,7 +315,9 @@ pub fn is_integer(raw: &str) -> bool {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(i64::MAX)),
         None => (raw, 0),
     };
-    let fraction = mantissa.split_once('.').map_or("", |(_, f)| f.trim_end_matches('0'));
+    let fraction = mantissa
+        .split_once('.')
+        .map_or("", |(_, f)| f.trim_end_matches('0'));
     let is_zero = mantissa.trim_matches(['-', '0', '.']).is_empty();
     is_zero || i64::try_from(fraction.len()).is_ok_and(|needed| exponent >= needed)
 }
@@ -448,7 +472,9 @@ mod tests {
 
     #[test]
     fn only_objects_are_objects() {
-        for text in ["[]", "1", "null", "\"x\"", "", "{", "{\"a\":}", "{} x", "1e400"] {
+        for text in [
+            "[]", "1", "null", "\"x\"", "", "{", "{\"a\":}", "{} x", "1e400",
+        ] {
             assert!(Object::parse(text).is_none(), "{text}");
         }
         assert!(Object::parse(" { } ").unwrap().is_empty());
@@ -486,12 +512,19 @@ mod tests {
 
     #[test]
     fn deep_values_do_not_recurse() {
-        let text = format!("{{\"a\":{}{},\"b\":1}}", "[".repeat(200_000), "]".repeat(200_000));
+        let text = format!(
+            "{{\"a\":{}{},\"b\":1}}",
+            "[".repeat(200_000),
+            "]".repeat(200_000)
+        );
         assert_eq!(Object::parse(&text).unwrap().get("b"), Some("1"));
     }
 
     #[test]
     fn strings_are_escaped() {
-        assert_eq!(quoted("a\"\\\n\u{1}é\u{2028}"), "\"a\\\"\\\\\\n\\u0001é\u{2028}\"");
+        assert_eq!(
+            quoted("a\"\\\n\u{1}é\u{2028}"),
+            "\"a\\\"\\\\\\n\\u0001é\u{2028}\""
+        );
     }
 }

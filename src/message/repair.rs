@@ -3,7 +3,7 @@
 //! Each function takes the raw array and gives the repaired one, or nothing when it may go down
 //! as it is. Everything that is not named here stays as it was sent.
 
-use super::object::{Object, Writer, array, is_object, push_array};
+use super::object::{Object, Writer, array, is_object, push_array, sort_by_name};
 use super::vocabulary::Method;
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub fn items<'a>(method: Method, raw: &'a str, nulls: bool, found: &mut Findings
         .map(|entry| item(method, entry, nulls, found))
         .collect();
     if method == Method::ToolsList {
-        sort_by_name(&mut entries);
+        entries = sorted_by_name(&entries);
     }
     let mut out = String::with_capacity(raw.len() + 64);
     push_array(&mut out, entries.iter().map(AsRef::as_ref));
@@ -60,7 +60,9 @@ fn item<'a>(method: Method, entry: &'a str, nulls: bool, found: &mut Findings) -
 
 /// A content block: its own nulls, and those of the resource in it.
 fn block(entry: &str) -> Cow<'_, str> {
-    edit(entry, |name, value| (name == "\"resource\"").then(|| without_nulls(value)))
+    edit(entry, |name, value| {
+        (name == "\"resource\"").then(|| without_nulls(value))
+    })
 }
 
 fn without_nulls(entry: &str) -> Cow<'_, str> {
@@ -72,7 +74,11 @@ fn each<'a>(raw: &'a str, repair: impl Fn(&'a str) -> Cow<'a, str>) -> Cow<'a, s
     let Some(entries) = array(raw) else {
         return Cow::Borrowed(raw);
     };
-    let entries: Vec<_> = entries.into_iter().filter(|e| *e != "null").map(repair).collect();
+    let entries: Vec<_> = entries
+        .into_iter()
+        .filter(|e| *e != "null")
+        .map(repair)
+        .collect();
     let mut out = String::with_capacity(raw.len());
     push_array(&mut out, entries.iter().map(AsRef::as_ref));
     Cow::Owned(out)
@@ -105,14 +111,18 @@ fn tool<'a>(entry: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
     let Some(object) = Object::parse(entry) else {
         return Cow::Borrowed(entry);
     };
-    let schema = object.get("inputSchema").map_or(Cow::Borrowed(PLAIN_SCHEMA), schema);
+    let schema = object
+        .get("inputSchema")
+        .map_or(Cow::Borrowed(PLAIN_SCHEMA), schema);
     let is_whole = object.get("inputSchema").is_some_and(|raw| *raw == *schema);
     let has_nulls = nulls && object.iter().any(|(_, value)| value == "null");
     if is_whole && !has_nulls {
         return Cow::Borrowed(entry);
     }
     if !is_whole {
-        let name = object.string("name").unwrap_or(Cow::Borrowed("without a name"));
+        let name = object
+            .string("name")
+            .unwrap_or(Cow::Borrowed("without a name"));
         found.push(format!(
             "tool {name}: inputSchema repaired, clients would reject the whole list"
         ));
@@ -160,16 +170,19 @@ fn schema(raw: &str) -> Cow<'_, str> {
 }
 
 /// By code points, stable; a tool without a string name goes to the end (D9).
-fn sort_by_name(tools: &mut Vec<Cow<'_, str>>) {
-    let mut keyed: Vec<(Option<String>, Cow<'_, str>)> = tools
-        .drain(..)
-        .map(|tool| {
-            let name = Object::parse(&tool).and_then(|t| t.string("name").map(Cow::into_owned));
-            (name, tool)
-        })
-        .collect();
-    keyed.sort_by(|(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
-    tools.extend(keyed.into_iter().map(|(_, tool)| tool));
+fn sorted_by_name<'a>(tools: &[Cow<'a, str>]) -> Vec<Cow<'a, str>> {
+    let name = |tool: &Cow<'a, str>| {
+        Object::parse(tool).and_then(|tool| tool.string("name").map(|name| Cow::Owned(name.into_owned())))
+    };
+    let named = tools.iter().zip(0..).filter_map(|(tool, at)| Some((name(tool)?, at)));
+    let mut named: Vec<(Cow<'_, str>, usize)> = named.collect();
+    sort_by_name(&mut named);
+    let mut is_named = vec![false; tools.len()];
+    for (_, at) in &named {
+        is_named[*at] = true;
+    }
+    let nameless = (0..tools.len()).filter(|at| !is_named[*at]);
+    named.iter().map(|(_, at)| *at).chain(nameless).map(|at| tools[at].clone()).collect()
 }
 
 /// `completion` with its `values` an array of at most 100 (D11, D12).
@@ -210,7 +223,11 @@ mod tests {
     use super::*;
 
     fn check(method: Method, raw: &str, expected: &str) {
-        assert_eq!(items(method, raw, raw.contains("null"), &mut Vec::new()), expected, "{raw}");
+        assert_eq!(
+            items(method, raw, raw.contains("null"), &mut Vec::new()),
+            expected,
+            "{raw}"
+        );
     }
 
     #[test]
@@ -220,7 +237,10 @@ mod tests {
                 r#"[{"name":"b","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}]"#,
                 r#"[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}]"#,
             ),
-            (r#"[{"x":1}]"#, r#"[{"x":1,"inputSchema":{"type":"object"}}]"#),
+            (
+                r#"[{"x":1}]"#,
+                r#"[{"x":1,"inputSchema":{"type":"object"}}]"#,
+            ),
             (
                 r#"[{"name":"a","inputSchema":{"properties":{}}}]"#,
                 r#"[{"name":"a","inputSchema":{"type":"object","properties":{}}}]"#,
@@ -280,9 +300,17 @@ mod tests {
         );
         for (raw, expected) in [
             (Some(r#"{"values":["a"]}"#), r#"{"values":["a"]}"#),
-            (Some(r#"{"values":null,"total":3}"#), r#"{"total":3,"values":[]}"#),
+            (
+                Some(r#"{"values":null,"total":3}"#),
+                r#"{"total":3,"values":[]}"#,
+            ),
             (None, r#"{"values":[]}"#),
-            (Some(&*format!(r#"{{"values":{many},"hasMore":false,"total":101}}"#)), cut.as_str()),
+            (
+                Some(&*format!(
+                    r#"{{"values":{many},"hasMore":false,"total":101}}"#
+                )),
+                cut.as_str(),
+            ),
         ] {
             assert_eq!(completion(raw), expected);
         }

@@ -52,7 +52,7 @@ fn write_object(out: &mut String, members: &Map<String, Value>, envelope: bool) 
             envelope
                 || value
                     .as_object()
-                    .is_some_and(|meta| !meta.keys().all(reserved))
+                    .is_some_and(|meta| !meta.keys().all(|key| reserved(key)))
         }
         _ => envelope || !reserved(name),
     };
@@ -72,7 +72,7 @@ fn write_object(out: &mut String, members: &Map<String, Value>, envelope: bool) 
 }
 
 /// Names of the envelope.
-fn reserved(name: &String) -> bool {
+fn reserved(name: &str) -> bool {
     name.starts_with("io.modelcontextprotocol/")
 }
 

@@ -75,6 +75,26 @@ impl Case {
         Ok(case)
     }
 
+    /// A case without steps, for checks that need one.
+    pub(crate) fn bare() -> Case {
+        Case {
+            id: String::new(),
+            path: PathBuf::new(),
+            rules: Vec::new(),
+            bridge_args: Vec::new(),
+            env: Vec::new(),
+            child: None,
+            child_args: Vec::new(),
+            server: Vec::new(),
+            client: Vec::new(),
+            also: Also {
+                stdout_is_jsonrpc: true,
+                ..Also::default()
+            },
+            schema_loose: None,
+        }
+    }
+
     /// The script of the n-th start, counted from 1.
     pub(crate) fn server_script(&self, start: usize) -> &[(usize, ServerStep)] {
         let n = start.min(self.server.len()).saturating_sub(1);

@@ -65,6 +65,7 @@ pub(crate) fn serve(script: &Path, folder: &Path, argv: &[String]) -> Result<i32
                 work.trace("S!", &format!("FAIL {why}"));
             }
             Turn::Exit(code) => {
+                world.last_line();
                 world.event("exit");
                 return Ok(code);
             }
@@ -187,6 +188,18 @@ impl Pipes {
             frames,
             line: Vec::new(),
         })
+    }
+}
+
+impl Pipes {
+    /// What was written last, and never ended, is a line too (A3).
+    fn last_line(&mut self) {
+        if !self.line.is_empty() {
+            drop(
+                self.frames
+                    .write_all(&[b">", &self.line[..], b"\n"].concat()),
+            );
+        }
     }
 }
 

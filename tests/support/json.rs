@@ -4,8 +4,6 @@
 //! Runs of 50 and more nested empty arrays are folded into the string `$deep:N` before parsing,
 //! because nothing that walks a tree should have to walk those.
 
-use std::fmt::Write;
-
 /// How deep a tree may get; what the cases nest deeper are only the arrays that are folded.
 const DEPTH_MAX: usize = 500;
 
@@ -41,10 +39,6 @@ impl Json {
 
     pub(crate) fn string(text: &str) -> Json {
         Json::String(text.to_owned())
-    }
-
-    pub(crate) fn number(value: u64) -> Json {
-        Json::Number(value.to_string())
     }
 
     pub(crate) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
@@ -237,9 +231,9 @@ fn write_string(text: &str, out: &mut String) {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c < ' ' => drop(write!(out, "\\u{:04x}", u32::from(c))),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", u32::from(c))),
             c if is_lone_surrogate(c) => {
-                drop(write!(out, "\\u{:04x}", u32::from(c) - LONE_SURROGATE))
+                out.push_str(&format!("\\u{:04x}", u32::from(c) - LONE_SURROGATE));
             }
             c => out.push(c),
         }

@@ -68,11 +68,11 @@ impl<'a> Stage<'a> {
     fn new(case: &'a Case, settings: Settings) -> Self {
         let line_bytes = settings.limits.line_bytes;
         let grace_ms = settings.limits.shutdown_grace_ms;
-        let mut seed = 0_u8;
+        let mut seed = 1_u64;
         let entropy = Box::new(move |bytes: &mut [u8]| {
             for byte in bytes {
-                seed = seed.wrapping_mul(77).wrapping_add(41);
-                *byte = seed;
+                seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                *byte = seed.to_be_bytes()[0];
             }
         });
         let world = World {
@@ -177,7 +177,7 @@ impl<'a> Stage<'a> {
                     client.line(message, text);
                 }
                 Effect::ToServer(frame) => {
-                    self.to_server(frame.0.strip_suffix(b"\n").unwrap_or(&frame.0))
+                    self.server_reads(frame.0.strip_suffix(b"\n").unwrap_or(&frame.0));
                 }
                 Effect::StartServer(generation) => self.start(generation),
                 Effect::StopServer(generation) => {
@@ -208,7 +208,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    fn to_server(&mut self, line: &[u8]) {
+    fn server_reads(&mut self, line: &[u8]) {
         if let Some(server) = &mut self.server
             && server.stop.is_none()
         {
@@ -218,7 +218,7 @@ impl<'a> Stage<'a> {
     }
 
     fn start(&mut self, generation: Generation) {
-        self.world.transcript.server.push(Vec::new());
+        self.world.transcript.server_started();
         let start = self.world.transcript.server.len();
         let names = Names::from([("$argv".to_owned(), Json::Array(Vec::new()))]);
         let script = ServerScript::new(self.case, start, 1.0, names);
@@ -409,6 +409,7 @@ impl ClientWorld for World {
     fn close_stdin(&mut self) {
         if self.stdin_open {
             self.stdin_open = false;
+            self.transcript.client_closed();
             self.transcript.trace(self.now, "C!", "stdin closed");
             let rest = self.from_client.end();
             self.client_pieces(rest.into_iter().collect());

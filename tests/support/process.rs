@@ -40,8 +40,7 @@ pub(crate) fn play(case: &Case, bridge: &Path, scale: f64) -> (Result<(), String
     player.kill();
     player.collect();
     player.trace_of_the_server();
-    // What cannot be removed is left to the system's own clearing of its temporary files.
-    drop(std::fs::remove_dir_all(&player.work.folder));
+    player.work.remove();
     // The server's complaint explains most others.
     let complaint = player.complaint.take();
     (
@@ -178,7 +177,7 @@ impl Player {
             .clone();
         self.transcript.server.clear();
         for run in 1..=self.work.runs() {
-            self.transcript.server.push(Vec::new());
+            self.transcript.server_started();
             for line in self
                 .work
                 .bytes(&format!("frames.{run}"))
@@ -262,6 +261,7 @@ impl ClientWorld for Player {
 
     fn close_stdin(&mut self) {
         if self.writer.take().is_some() {
+            self.transcript.client_closed();
             self.transcript.trace(self.work.now(), "C!", "stdin closed");
         }
     }
@@ -463,6 +463,6 @@ fn keep(said: Arc<Mutex<Vec<u8>>>) -> impl FnMut(&[u8]) + Send + 'static {
     move |bytes| {
         said.lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(bytes)
+            .extend_from_slice(bytes);
     }
 }

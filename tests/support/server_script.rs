@@ -124,14 +124,14 @@ impl ServerScript {
 
     /// Whether the script still waits for something from the bridge.
     pub(crate) fn unfinished(&self) -> bool {
-        self.steps
-            .get(self.at..)
-            .unwrap_or_default()
-            .iter()
-            .any(|(_, step)| match step {
-                ServerStep::Expect(expectation) => !expectation.or_eof,
-                step => matches!(step, ServerStep::ExpectEof { .. }),
-            })
+        let waits = |step: &ServerStep| {
+            if let ServerStep::Expect(expectation) = step {
+                return !expectation.or_eof;
+            }
+            matches!(step, ServerStep::ExpectEof { .. })
+        };
+        let left = self.steps.get(self.at..).unwrap_or_default();
+        left.iter().any(|(_, step)| waits(step))
     }
 
     pub(crate) fn poll(&mut self, now: Time, world: &mut dyn ServerWorld) -> Turn {
@@ -215,7 +215,7 @@ impl ServerScript {
             },
             ServerStep::SendRaw(raw) => return self.send_raw(raw, since, now, world),
             ServerStep::Auto { pattern, reply } => {
-                self.autos.push((pattern.clone(), reply.clone()))
+                self.autos.push((pattern.clone(), reply.clone()));
             }
             ServerStep::Ignore(pattern) => self.ignored.push(pattern.clone()),
             ServerStep::Stderr(text) => match raw_bytes(text, &self.names) {
@@ -305,7 +305,7 @@ impl ServerScript {
                 Err(reason) => reasons.push(reason),
             }
         }
-        Err(format!("{} in {}", reasons.concat(), message.short(160)))
+        Err(format!("{} in {}", reasons.join(" / "), message.short(160)))
     }
 
     fn quiet(&mut self, until: Time, now: Time, world: &mut dyn ServerWorld) -> Progress {

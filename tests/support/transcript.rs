@@ -2,6 +2,7 @@
 
 use mcp_uplift::bridge::Time;
 
+use super::framing::{Framer, Piece};
 use super::json::{Json, short};
 
 /// Which way a line went, seen from the bridge's client or from its server.
@@ -18,9 +19,10 @@ pub(crate) struct Passed {
     pub(crate) message: Json,
 }
 
-#[derive(Default)]
 pub(crate) struct Transcript {
     rows: Vec<(u64, String, String)>,
+    /// What the client has begun to write.
+    from_client: Framer,
     /// Every line between client and bridge, in the order of its passing.
     pub(crate) client: Vec<Passed>,
     /// The same for the server, one list per process start.
@@ -32,16 +34,43 @@ pub(crate) struct Transcript {
     pub(crate) stderr: Vec<u8>,
 }
 
+impl Default for Transcript {
+    fn default() -> Self {
+        Transcript {
+            rows: Vec::new(),
+            from_client: Framer::new(usize::MAX),
+            client: Vec::new(),
+            server: Vec::new(),
+            malformed: Vec::new(),
+            events: Vec::new(),
+            stderr: Vec::new(),
+        }
+    }
+}
+
 impl Transcript {
     pub(crate) fn trace(&mut self, now: Time, kind: &str, text: &str) {
         self.rows.push((now.0, kind.to_owned(), short(text, 500)));
     }
 
-    /// Bytes the client writes; whole lines of them are remembered.
+    /// Bytes the client writes; the lines among them that are JSON are remembered.
     pub(crate) fn client_wrote(&mut self, now: Time, bytes: &[u8]) {
         self.trace(now, "C>", String::from_utf8_lossy(bytes).trim_end());
-        for line in bytes.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
-            if let Ok(message) = parse_line(line) {
+        let pieces = self.from_client.push(bytes);
+        self.client_lines(pieces);
+    }
+
+    /// The client writes no more: what it wrote last needs no line feed.
+    pub(crate) fn client_closed(&mut self) {
+        let rest = self.from_client.end();
+        self.client_lines(rest.into_iter().collect());
+    }
+
+    fn client_lines(&mut self, pieces: Vec<Piece>) {
+        for piece in pieces {
+            if let Piece::Line(line) = piece
+                && let Ok(message) = parse_line(&line.bytes)
+            {
                 self.client.push(Passed {
                     way: Way::ToBridge,
                     message,
@@ -76,6 +105,11 @@ impl Transcript {
             message: message.clone(),
         });
         (message, text)
+    }
+
+    /// Another process of the server runs.
+    pub(crate) fn server_started(&mut self) {
+        self.server.push(Vec::new());
     }
 
     /// A line between bridge and server.

@@ -60,6 +60,11 @@ impl Work {
         Ok(work)
     }
 
+    /// What cannot be removed is left to the system's own clearing of its temporary files.
+    pub(crate) fn remove(&self) {
+        drop(std::fs::remove_dir_all(&self.folder));
+    }
+
     pub(crate) fn now(&self) -> Time {
         let elapsed = since_epoch().saturating_sub(self.began);
         Time(u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX))

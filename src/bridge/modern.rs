@@ -1,0 +1,242 @@
+//! A server that turned out to be modern itself (I14): requests, answers and notifications pass
+//! unchanged, but for the ids. Those are ours upward, so that a late answer to our own probe can
+//! never be taken for a client's.
+
+use super::Bridge;
+use super::event::{Level, Line};
+use super::relay::{has_claim, requested_version};
+use super::table::Table;
+use super::upstream::{Phase, Purpose, ServerId};
+use crate::message::object::{Body, Object, Writer, is_key};
+use crate::message::refusal::Refusal;
+use crate::message::vocabulary::key;
+use crate::message::wire::{self, FromClient, FromServer, Id};
+use std::collections::VecDeque;
+
+#[derive(Debug, Default)]
+pub(super) struct Modern {
+    /// Requests of the client that are not answered, by the id they have upward.
+    open: Table<ServerId, Id>,
+    /// Requests that wait for a process, with the line they came in.
+    waiting: VecDeque<(Id, String)>,
+    waiting_bytes: usize,
+}
+
+impl Modern {
+    pub(super) fn has_open(&self) -> bool {
+        !self.open.is_empty() || !self.waiting.is_empty()
+    }
+
+    /// Does a request wait for a process?
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    fn is_in_use(&self, id: &Id) -> bool {
+        self.open.values().chain(self.waiting.iter().map(|(waiting, _)| waiting)).any(|open| open == id)
+    }
+
+    fn upward(&self, id: &Id) -> Option<ServerId> {
+        self.open.iter().find(|(_, open)| *open == id).map(|(upward, _)| *upward)
+    }
+}
+
+impl Bridge {
+    /// The server turned out to be modern: what waited for its handshake passes as it came.
+    pub(super) fn server_is_modern(&mut self) {
+        self.say(Level::Info, "the server speaks 2026-07-28 itself; its messages are relayed unchanged");
+        self.upstream.is_modern = true;
+        self.upstream.was_ready = true;
+        let mut modern = Modern::default();
+        for held in std::mem::take(&mut self.front.held) {
+            self.front.leave(&held.leg.id);
+            modern.waiting.push_back((held.leg.id, held.request.into_line()));
+        }
+        self.modern = Some(modern);
+        self.modern_is_there();
+    }
+
+    /// There is a process: what waited for it goes up.
+    pub(super) fn modern_is_there(&mut self) {
+        self.upstream.phase = Phase::Ready;
+        self.upstream.is_wanted = false;
+        let Some(modern) = &mut self.modern else { return };
+        modern.waiting_bytes = 0;
+        for (id, line) in std::mem::take(&mut modern.waiting) {
+            self.pass_up(id, &line);
+        }
+    }
+
+    /// Sends a client's request up under an id of ours.
+    fn pass_up(&mut self, id: Id, line: &str) {
+        let Some(request) = Object::parse(line) else { return };
+        let upward = self.upstream.expect(Purpose::Passed);
+        let mut out = String::with_capacity(line.len() + 16);
+        let mut up = Writer::new(&mut out);
+        up.raw("jsonrpc", "\"2.0\"");
+        up.raw("id", &upward.0.to_string());
+        for name in ["method", "params"] {
+            if let Some(value) = request.get(name) {
+                up.raw(name, value);
+            }
+        }
+        up.end();
+        out.push('\n');
+        if let Some(modern) = &mut self.modern {
+            modern.open.insert(upward, id);
+        }
+        self.tell_server(out.into_bytes());
+    }
+
+    /// A line of the client.
+    pub(super) fn modern_client_line(&mut self, line: Line) {
+        let ended = line.ended;
+        let Ok(text) = String::from_utf8(line.bytes) else {
+            return self.refuse_line(None, &Refusal::ParseError);
+        };
+        match wire::from_client(&text) {
+            FromClient::NotJson if !ended => {}
+            FromClient::NotJson => self.refuse_line(None, &Refusal::ParseError),
+            FromClient::Invalid(id) => self.refuse_line(id.as_ref(), &Refusal::InvalidRequest),
+            FromClient::Response => {}
+            FromClient::Notification(method, params) => self.pass_note(&method, params),
+            FromClient::Request(id, method, params) => {
+                match self.judge_passed(&id, &method, &params) {
+                    Err(refusal) => self.refuse_line(Some(&id), &refusal),
+                    Ok(()) if self.upstream.is_ready() => self.pass_up(id, &text),
+                    Ok(()) => {
+                        if let Some(modern) = &mut self.modern {
+                            modern.waiting_bytes += text.len();
+                            modern.waiting.push_back((id, text));
+                        }
+                        self.want_server();
+                    }
+                }
+            }
+        }
+    }
+
+    /// May this request pass?
+    fn judge_passed(&self, id: &Id, method: &str, params: &Body<'_>) -> Result<(), Refusal> {
+        let Some(modern) = &self.modern else { return Ok(()) };
+        let limits = &self.settings.limits;
+        if modern.is_in_use(id) {
+            Err(Refusal::IdInUse)
+        } else if method == "initialize" && !has_claim(params) {
+            Err(Refusal::UnsupportedVersion { requested: requested_version(params) }) // B9
+        } else if modern.open.len() + modern.waiting.len() >= limits.in_flight + limits.subscriptions {
+            Err(Refusal::Overloaded("--max-in-flight"))
+        } else if modern.waiting_bytes > limits.buffer_bytes {
+            Err(Refusal::Overloaded("--max-buffer-bytes"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A notification of the client; a cancellation under the id that its request has upward.
+    fn pass_note(&mut self, method: &str, params: Body<'_>) {
+        if !self.upstream.is_ready() {
+            return;
+        }
+        let params = params.object().unwrap_or_default();
+        let mut out = String::new();
+        if method == "notifications/cancelled" {
+            let Some(id) = params.get("requestId").and_then(Id::read) else { return };
+            let Some(modern) = &mut self.modern else { return };
+            let Some(upward) = modern.upward(&id) else { return };
+            modern.open.remove(&upward);
+            self.upstream.take(upward);
+            let upward = upward.0.to_string();
+            let mut up = Writer::new(&mut out);
+            for (name, value) in params.iter() {
+                up.copy(name, if is_key(name, "requestId") { &upward } else { value });
+            }
+            up.end();
+        } else {
+            params.write(&mut out);
+        }
+        self.tell_server(wire::notification(method, &out));
+    }
+
+    /// A line of the server.
+    pub(super) fn modern_server_line(&mut self, text: &str, ended: bool) {
+        for message in wire::from_server(text) {
+            match message {
+                FromServer::Noise if ended => self.say_noise(text),
+                FromServer::Noise => {}
+                // No request goes down in 2026-07-28 (E2).
+                FromServer::Request(id, ..) => {
+                    let refusal = "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}";
+                    self.tell_server(wire::response(Some(id.text()), refusal));
+                }
+                FromServer::Notification(method, params) => {
+                    let mut out = String::new();
+                    self.write_with_stream(&mut out, &params.object().unwrap_or_default());
+                    self.tell_client(wire::notification(&method, &out));
+                }
+                FromServer::Response(id, outcome) => self.pass_answer(id, outcome),
+            }
+        }
+    }
+
+    fn pass_answer(&mut self, id: Option<&str>, outcome: Result<Body<'_>, Body<'_>>) {
+        let Some(upward) = id.and_then(wire::own_number).map(ServerId) else { return };
+        self.upstream.take(upward);
+        let mut out = String::new();
+        match outcome {
+            Ok(Body::Object(result)) => {
+                out.push_str("\"result\":");
+                self.write_with_stream(&mut out, &result);
+            }
+            Ok(_) => Refusal::InvalidResult.write(&mut out),
+            Err(error) => {
+                out.push_str("\"error\":");
+                error.object().unwrap_or_default().write(&mut out);
+            }
+        }
+        let Some(modern) = &mut self.modern else { return };
+        if let Some(id) = modern.open.remove(&upward) {
+            self.tell_client(wire::response(Some(id.text()), &out));
+        }
+    }
+
+    /// Writes an object with the stream that its `_meta` names under the client's own id.
+    fn write_with_stream(&self, out: &mut String, object: &Object<'_>) {
+        let meta = object.object("_meta").unwrap_or_default();
+        let stream = meta.get(key::SUBSCRIPTION_ID).and_then(wire::own_number).map(ServerId);
+        let open = self.modern.as_ref().map(|modern| &modern.open);
+        let Some(id) = stream.and_then(|stream| open?.get(&stream)) else { return object.write(out) };
+        let mut whole = Writer::new(out);
+        for (name, value) in object.iter() {
+            if !is_key(name, "_meta") {
+                whole.copy(name, value);
+                continue;
+            }
+            let mut members = Writer::new(whole.open("_meta"));
+            for (name, value) in meta.iter() {
+                members.copy(name, if is_key(name, key::SUBSCRIPTION_ID) { id.text() } else { value });
+            }
+            members.end();
+        }
+        whole.end();
+    }
+
+    /// What is unanswered will not be answered by the server. The next request may start another
+    /// process: a modern server has no session to lose.
+    pub(super) fn refuse_passed(&mut self, refusal: &Refusal) {
+        let Some(modern) = &mut self.modern else { return };
+        for (upward, id) in modern.open.take() {
+            self.upstream.take(upward);
+            self.refuse_line(Some(&id), refusal);
+        }
+    }
+
+    /// Nor will what waits be sent.
+    pub(super) fn refuse_waiting_to_pass(&mut self, refusal: &Refusal) {
+        let Some(modern) = &mut self.modern else { return };
+        modern.waiting_bytes = 0;
+        for (id, _) in std::mem::take(&mut modern.waiting) {
+            self.refuse_line(Some(&id), refusal);
+        }
+    }
+}
