@@ -3,8 +3,8 @@
 //!
 //! Knows no chains but by number, reads no clock, sends nothing.
 
-use super::chain::{ChainId, QuestionId};
 use super::event::Time;
+use super::ids::{ChainId, QuestionId};
 use crate::message::wire::Id;
 
 /// A server digests folders after it has read them: a request sent in the same moment still runs
@@ -71,23 +71,14 @@ impl Ambient {
 
     /// Watches whether what runs is waiting for this question.
     pub(super) fn suspect(&mut self, question: QuestionId, running: Vec<ChainId>, now: Time) {
-        self.suspects.push(Suspect {
-            question,
-            running,
-            at: now.after(BLOCKED_MS),
-        });
+        self.suspects.push(Suspect { question, running, at: now.after(BLOCKED_MS) });
     }
 
     /// Questions whose time has come, each with what ran when it was asked.
     pub(super) fn due_suspects(&mut self, now: Time) -> Vec<(QuestionId, Vec<ChainId>)> {
-        let (due, rest) = self
-            .suspects
-            .drain(..)
-            .partition(|suspect: &Suspect| suspect.at <= now);
+        let (due, rest) = self.suspects.drain(..).partition(|suspect: &Suspect| suspect.at <= now);
         self.suspects = rest;
-        due.into_iter()
-            .map(|suspect| (suspect.question, suspect.running))
-            .collect()
+        due.into_iter().map(|suspect| (suspect.question, suspect.running)).collect()
     }
 
     /// Nothing is left of a process that has gone.

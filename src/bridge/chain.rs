@@ -11,20 +11,12 @@
 
 use super::event::Time;
 use super::front::{Leg, Request};
+use super::ids::{ChainId, QuestionId, ServerId};
 use super::notices::Progress;
 use super::table::Table;
-use super::upstream::ServerId;
 use crate::message::capabilities::Capabilities;
 use crate::message::questions::Asked;
 use crate::message::wire::Id;
-
-/// A chain's number; grows with the order of arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ChainId(pub(super) u64);
-
-/// Names one question of the server for its whole life, whoever owns it at the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct QuestionId(pub(super) u64);
 
 /// Where a question comes from, and so where its answer goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,25 +65,16 @@ impl Window {
     const LONGEST_MS: u64 = 50;
 
     pub(super) fn open(now: Time) -> Self {
-        Window {
-            quiet: now.after(Self::QUIET_MS),
-            latest: now.after(Self::LONGEST_MS),
-        }
+        Window { quiet: now.after(Self::QUIET_MS), latest: now.after(Self::LONGEST_MS) }
     }
 
     /// A window that closes with this event: its questions have waited long enough (E17).
     pub(super) fn closing(now: Time) -> Self {
-        Window {
-            quiet: now,
-            latest: now,
-        }
+        Window { quiet: now, latest: now }
     }
 
     pub(super) fn extended(self, now: Time) -> Self {
-        Window {
-            quiet: now.after(Self::QUIET_MS),
-            ..self
-        }
+        Window { quiet: now.after(Self::QUIET_MS), ..self }
     }
 
     pub(super) fn end(self) -> Time {
@@ -258,16 +241,18 @@ impl Chains {
         id
     }
 
-    /// Gives a chain its next state. True when it changed to another kind.
-    pub(super) fn change(&mut self, id: ChainId, to: impl FnOnce(State) -> State) -> bool {
-        let Some(mut chain) = self.all.remove(&id) else {
-            return false;
+    /// Gives a chain that has a leg its next state. A parked one has none and stays as it is.
+    pub(super) fn change(&mut self, id: ChainId, to: impl FnOnce(Leg) -> State) {
+        let Some(mut chain) = self.all.remove(&id) else { return };
+        chain.state = match chain.state {
+            State::Waiting { leg, .. }
+            | State::Leveling { leg, .. }
+            | State::Visiting { leg, .. }
+            | State::Running { leg, .. }
+            | State::Returning { leg, .. } => to(leg),
+            parked @ State::Parked { .. } => parked,
         };
-        let before = std::mem::discriminant(&chain.state);
-        chain.state = to(chain.state);
-        let has_changed = std::mem::discriminant(&chain.state) != before;
         self.all.insert(id, chain);
-        has_changed
     }
 
     pub(super) fn next_sent(&mut self) -> u64 {
@@ -288,10 +273,7 @@ impl Chains {
     /// The owner of a question that needs these capabilities (E5).
     pub(super) fn owner(&self, needs: Capabilities) -> Owner {
         let newest = |fits: &dyn Fn(&Chain) -> bool| {
-            let open = self
-                .all
-                .iter()
-                .filter(|(_, chain)| chain.is_open() && fits(chain));
+            let open = self.all.iter().filter(|(_, chain)| chain.is_open() && fits(chain));
             open.max_by_key(|(_, chain)| chain.sent).map(|(id, _)| *id)
         };
         let can = |chain: &Chain| chain.capabilities().covers(needs);
@@ -306,33 +288,25 @@ impl Chains {
     pub(super) fn with_ticket(&self, text: &str) -> Option<ChainId> {
         let has =
             |chain: &Chain| matches!(&chain.state, State::Parked { ticket, .. } if ticket == text);
-        self.all
-            .iter()
-            .find(|(_, chain)| has(chain))
-            .map(|(id, _)| *id)
+        self.all.iter().find(|(_, chain)| has(chain)).map(|(id, _)| *id)
     }
 
     /// The parked chain whose newest leg had this id (F9).
     pub(super) fn parked_leg(&self, leg: &Id) -> Option<ChainId> {
         let has = |chain: &Chain| chain.is_parked() && chain.newest_leg == *leg;
-        self.all
-            .iter()
-            .find(|(_, chain)| has(chain))
-            .map(|(id, _)| *id)
+        self.all.iter().find(|(_, chain)| has(chain)).map(|(id, _)| *id)
     }
 
     /// Parked chains, with the time at which each expires.
     pub(super) fn parked(&self) -> impl Iterator<Item = (ChainId, Time)> + '_ {
-        self.all
-            .iter()
-            .filter_map(|(id, chain)| match &chain.state {
-                State::Parked { until, .. } => Some((*id, *until)),
-                State::Waiting { .. }
-                | State::Leveling { .. }
-                | State::Visiting { .. }
-                | State::Running { .. }
-                | State::Returning { .. } => None,
-            })
+        self.all.iter().filter_map(|(id, chain)| match &chain.state {
+            State::Parked { until, .. } => Some((*id, *until)),
+            State::Waiting { .. }
+            | State::Leveling { .. }
+            | State::Visiting { .. }
+            | State::Running { .. }
+            | State::Returning { .. } => None,
+        })
     }
 
     /// The parked chain with an open call to which something was sent longest ago, before `sent`
@@ -372,10 +346,7 @@ impl Chains {
 
     /// Bytes of the requests that wait for the lane.
     pub(super) fn waiting_bytes(&self) -> usize {
-        let waiting = self
-            .all
-            .values()
-            .filter(|c| matches!(c.state, State::Waiting { .. }));
+        let waiting = self.all.values().filter(|c| matches!(c.state, State::Waiting { .. }));
         waiting.map(|chain| chain.request.size()).sum()
     }
 }

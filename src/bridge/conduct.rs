@@ -1,14 +1,15 @@
 //! What several directions share: answering, forwarding, finishing, giving up, ending.
 
 use super::Bridge;
-use super::chain::{Chain, ChainId, State};
+use super::chain::{Chain, State};
 use super::event::{Effect, Level};
 use super::from_client::cursor;
 use super::front::Leg;
+use super::ids::{ChainId, ServerId};
 use super::lane::Next;
 use super::modern::Modern;
 use super::relay::Relay;
-use super::upstream::{Purpose, ServerId};
+use super::upstream::Purpose;
 use crate::message::object::{Body, Object};
 use crate::message::params;
 use crate::message::refusal::{Refusal, write_upstream_error};
@@ -46,11 +47,7 @@ impl Bridge {
     fn pump_one(&mut self) -> bool {
         let is_ready = self.upstream.is_ready();
         let requests = is_ready && self.ambient.digesting <= self.now;
-        let parallel = if is_ready {
-            self.settings.limits.parallel
-        } else {
-            0
-        };
+        let parallel = if is_ready { self.settings.limits.parallel } else { 0 };
         match self.lane.next(parallel, requests, self.now) {
             None => return false,
             Some(Next::Answers(chain)) => self.send_answers(chain),
@@ -60,7 +57,7 @@ impl Bridge {
                 self.lane.release(chain);
                 self.lane.wait_ahead(chain);
             }
-            Some(Next::Request(chain)) if self.set_level_first(chain) => {}
+            Some(Next::Request(chain)) if self.level_first(chain) => {}
             Some(Next::Request(chain)) => self.forward(chain),
         }
         true
@@ -76,10 +73,7 @@ impl Bridge {
         let Some(mut chain) = self.chains.all.remove(&id) else {
             return;
         };
-        let token = chain
-            .leg()
-            .and_then(|leg| leg.progress_token.as_ref())
-            .map(|_| call.0);
+        let token = chain.leg().and_then(|leg| leg.progress_token.as_ref()).map(|_| call.0);
         chain.progress.is_asked_for = token.is_some();
         let request = &chain.request;
         let mut up = String::with_capacity(request.size());
@@ -89,12 +83,7 @@ impl Bridge {
         chain.sent = sent;
         let is_mrtr = request.method.is_mrtr();
         if let State::Waiting { leg, .. } | State::Leveling { leg, .. } = chain.state {
-            chain.state = State::Running {
-                leg,
-                idle,
-                latest,
-                window: None,
-            };
+            chain.state = State::Running { leg, idle, latest, window: None };
             self.chains.all.insert(id, chain);
             self.tell_server(line);
             if !is_mrtr {
@@ -117,10 +106,7 @@ impl Bridge {
         let questions = std::mem::take(&mut chain.questions);
         let outcome = self.outcome(&chain, outcome);
         match chain.state {
-            State::Parked {
-                outcome: ref mut kept,
-                ..
-            } => {
+            State::Parked { outcome: ref mut kept, .. } => {
                 *kept = Some(outcome);
                 self.chains.all.insert(id, chain);
             }
@@ -160,10 +146,8 @@ impl Bridge {
     fn complete(&mut self, chain: &Chain, result: &Object<'_>) -> String {
         let method = chain.request.method;
         let identity = self.upstream.profile.as_ref().map_or("{}", |p| &p.identity);
-        let stamp = Stamp {
-            server_info: identity,
-            cache_ttl_ms: self.settings.limits.cache_ttl_ms,
-        };
+        let stamp =
+            Stamp { server_info: identity, cache_ttl_ms: self.settings.limits.cache_ttl_ms };
         let mut out = String::with_capacity(512);
         let mut found = Vec::new();
         results::write_complete(&mut out, method, result, stamp, &mut found);
@@ -171,8 +155,7 @@ impl Bridge {
             self.say(Level::Warning, finding);
         }
         if method.is_list() {
-            self.memory
-                .remember(method, cursor(&chain.request.params()), &out);
+            self.memory.remember(method, cursor(&chain.request.params()), &out);
         }
         out
     }
@@ -193,12 +176,7 @@ impl Bridge {
     /// Tells the server that a chain's call is not wanted any more (F8); its late answer, if one
     /// comes, meets nothing (A17).
     pub(super) fn cancel_call(&mut self, id: ChainId, reason: &str) {
-        let Some(call) = self
-            .chains
-            .all
-            .get_mut(&id)
-            .and_then(|chain| chain.call.take())
-        else {
+        let Some(call) = self.chains.all.get_mut(&id).and_then(|chain| chain.call.take()) else {
             return;
         };
         self.upstream.take(call);

@@ -30,9 +30,7 @@ impl Bridge {
             }
             FromClient::Notification(method, params) => {
                 if method == "notifications/cancelled" {
-                    let id = params
-                        .object()
-                        .and_then(|p| p.get("requestId").and_then(Id::read));
+                    let id = params.object().and_then(|p| p.get("requestId").and_then(Id::read));
                     if let Some(id) = id {
                         self.client_cancelled(&id);
                     }
@@ -55,7 +53,7 @@ impl Bridge {
                     Err(refusal) => self.refuse_line(Some(&id), &refusal),
                     Ok(Judged::Legacy(_)) => {}
                     Ok(Judged::Ping) => {
-                        self.tell_client(wire::response(Some(id.text()), "\"result\":{}"))
+                        self.tell_client(wire::response(Some(id.text()), "\"result\":{}"));
                     }
                     Ok(Judged::Modern(envelope)) => {
                         let method = Method::named(&method_name);
@@ -117,11 +115,7 @@ impl Bridge {
             log_level: envelope.log_level.unwrap_or_default(),
         };
         let level_is_legal = envelope.log_level.is_ok();
-        let held = Held {
-            leg,
-            level_is_legal,
-            request,
-        };
+        let held = Held { leg, level_is_legal, request };
         if self.upstream.is_ready() {
             return self.admit(held);
         }
@@ -171,10 +165,9 @@ impl Bridge {
         if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
             return self.admit_retry(held);
         }
-        if let (false, Err(refusal)) = (
-            self.front.is_in_flight(&held.leg.id),
-            self.check_room(&held),
-        ) {
+        if let (false, Err(refusal)) =
+            (self.front.is_in_flight(&held.leg.id), self.check_room(&held))
+        {
             return self.refuse_line(Some(&held.leg.id), &refusal);
         }
         let Held { leg, request, .. } = held;

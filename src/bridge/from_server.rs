@@ -2,8 +2,9 @@
 
 use super::Bridge;
 use super::event::{Generation, Level, Line};
+use super::ids::ServerId;
 use super::listen::Topic;
-use super::upstream::{Phase, Purpose, ServerId};
+use super::upstream::{Phase, Purpose};
 use crate::message::object::{Body, Object, is_object};
 use crate::message::questions;
 use crate::message::refusal::Refusal;
@@ -23,9 +24,7 @@ impl Bridge {
         // Latin-1 servers exist (A16).
         let text = match String::from_utf8(line.bytes) {
             Ok(text) => Cow::Owned(text),
-            Err(error) => String::from_utf8_lossy(error.as_bytes())
-                .into_owned()
-                .into(),
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into(),
         };
         if self.relay.is_some() {
             return self.relay_server_line(text.into_owned(), line.ended);
@@ -51,10 +50,8 @@ impl Bridge {
 
     fn server_replied(&mut self, id: Option<&str>, outcome: Result<Body<'_>, Body<'_>>) {
         let Some(id) = id.and_then(wire::own_number).map(ServerId) else {
-            return self.say(
-                Level::Info,
-                "the server answered a request that was never sent; ignored",
-            );
+            return self
+                .say(Level::Info, "the server answered a request that was never sent; ignored");
         };
         match self.upstream.take(id) {
             Some(Purpose::Probe) => self.probe_answered(outcome),
@@ -64,10 +61,7 @@ impl Bridge {
             Some(Purpose::Handshake) => self.handshake_answered(outcome),
             Some(Purpose::Tools) => self.tools_listed(&outcome),
             Some(Purpose::Call(chain)) => self.finish(chain, outcome),
-            None => self.say(
-                Level::Info,
-                "a late or unknown answer of the server was dropped",
-            ),
+            None => self.say(Level::Info, "a late or unknown answer of the server was dropped"),
         }
     }
 
@@ -127,25 +121,15 @@ impl Bridge {
             && let Some(Purpose::Call(_)) = self.upstream.purpose(call)
             && serde_json::from_str::<&serde_json::value::RawValue>(text).is_err()
         {
-            self.say(
-                Level::Warning,
-                format!("the server's answer is not JSON: {}", shown(text)),
-            );
+            self.say(Level::Warning, format!("the server's answer is not JSON: {}", shown(text)));
             return self.fail_call(call, "it is not valid JSON");
         }
         self.say_noise(text);
     }
 
     pub(super) fn say_noise(&mut self, text: &str) {
-        let what = if is_object(text) {
-            "not a JSON-RPC message"
-        } else {
-            "not a message"
-        };
-        self.say(
-            Level::Warning,
-            format!("server output that is {what}, skipped: {}", shown(text)),
-        );
+        let what = if is_object(text) { "not a JSON-RPC message" } else { "not a message" };
+        self.say(Level::Warning, format!("server output that is {what}, skipped: {}", shown(text)));
     }
 
     /// A line over the limit (R). It may have been the answer to what runs, and nobody can tell:
@@ -154,10 +138,7 @@ impl Bridge {
         if generation != self.upstream.generation || self.is_server_gone() {
             return;
         }
-        self.say(
-            Level::Warning,
-            "a line of the server was longer than --max-line-bytes; dropped",
-        );
+        self.say(Level::Warning, "a line of the server was longer than --max-line-bytes; dropped");
         let refusal = Refusal::InvalidMessage("it is longer than --max-line-bytes".into());
         self.refuse_relayed(&refusal);
         self.refuse_passed(&refusal);
@@ -177,10 +158,9 @@ fn list_changed(notification: &str) -> Option<(Topic, &'static [Method])> {
     match notification {
         "notifications/tools/list_changed" => Some((Topic::Tools, &[Method::ToolsList])),
         "notifications/prompts/list_changed" => Some((Topic::Prompts, &[Method::PromptsList])),
-        "notifications/resources/list_changed" => Some((
-            Topic::Resources,
-            &[Method::ResourcesList, Method::TemplatesList],
-        )),
+        "notifications/resources/list_changed" => {
+            Some((Topic::Resources, &[Method::ResourcesList, Method::TemplatesList]))
+        }
         _ => None,
     }
 }

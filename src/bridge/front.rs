@@ -2,7 +2,7 @@
 //!
 //! Knows no server and reads no clock. Owner of rules A11 and the `--max-in-flight` part of R.
 
-use super::chain::ChainId;
+use super::ids::ChainId;
 use super::table::Table;
 use crate::message::capabilities::Capabilities;
 use crate::message::object::{Object, Spans};
@@ -44,13 +44,7 @@ impl Request {
         meta: Spans,
         line: String,
     ) -> Self {
-        Request {
-            method,
-            name: name.into(),
-            line,
-            params,
-            meta,
-        }
+        Request { method, name: name.into(), line, params, meta }
     }
 
     pub(super) fn params(&self) -> Object<'_> {
@@ -134,10 +128,7 @@ impl Front {
 
     /// Requests accepted and not answered; streams are not waited for.
     pub(super) fn in_flight(&self) -> usize {
-        self.seats
-            .values()
-            .filter(|seat| **seat != Seat::Stream)
-            .count()
+        self.seats.values().filter(|seat| **seat != Seat::Stream).count()
     }
 
     /// Bytes of the requests that wait for the handshake.

@@ -9,8 +9,8 @@
 //! ```
 //! A parked chain gives its place in the lane back and returns through `ahead`.
 
-use super::chain::ChainId;
 use super::event::Time;
+use super::ids::ChainId;
 use super::table::Table;
 use std::collections::VecDeque;
 

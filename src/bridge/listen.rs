@@ -16,8 +16,8 @@
 //! ids of its own requests, reads no clock, sends nothing.
 
 use super::event::Time;
+use super::ids::ServerId;
 use super::table::Table;
-use super::upstream::ServerId;
 use crate::message::notes::Filter;
 use crate::message::wire::Id;
 
@@ -85,11 +85,7 @@ impl Stream {
             Topic::Tools => self.honoured.tools,
             Topic::Prompts => self.honoured.prompts,
             Topic::Resources => self.honoured.resources,
-            Topic::Updated(uri) => self
-                .honoured
-                .uris
-                .iter()
-                .any(|watched| is_within(uri, watched)),
+            Topic::Updated(uri) => self.honoured.uris.iter().any(|watched| is_within(uri, watched)),
         }
     }
 }
@@ -117,10 +113,7 @@ pub(super) struct Listen {
 impl Listen {
     /// URIs that must be subscribed because nobody watches them yet (G7).
     pub(super) fn unwatched(&self, uris: &[String]) -> Vec<String> {
-        uris.iter()
-            .filter(|uri| !self.watched.contains_key(*uri))
-            .cloned()
-            .collect()
+        uris.iter().filter(|uri| !self.watched.contains_key(*uri)).cloned().collect()
     }
 
     /// The subscription of a URI is out.
@@ -150,11 +143,7 @@ impl Listen {
                 .waits_until()
                 .is_some_and(|until| until <= now || !stream.honoured.uris.iter().any(is_asked))
         };
-        self.streams
-            .iter()
-            .filter(|(_, s)| due(s))
-            .map(|(id, _)| id.clone())
-            .collect()
+        self.streams.iter().filter(|(_, s)| due(s)).map(|(id, _)| id.clone()).collect()
     }
 
     /// Subscriptions of a stream that are still unanswered.
@@ -177,9 +166,8 @@ impl Listen {
 
     /// Forgets URIs that no stream names and gives them back, to be unsubscribed (G7).
     fn drop_unwatched(&mut self) -> Vec<String> {
-        let is_named = |uri: &&String| {
-            self.streams.values().any(|stream| stream.honoured.uris.contains(uri))
-        };
+        let is_named =
+            |uri: &&String| self.streams.values().any(|stream| stream.honoured.uris.contains(uri));
         let gone: Vec<_> = self.watched.keys().filter(|uri| !is_named(uri)).cloned().collect();
         for uri in &gone {
             self.watched.remove(uri);
@@ -189,9 +177,7 @@ impl Listen {
 
     /// Is a stream still without its acknowledgement?
     pub(super) fn is_opening(&self) -> bool {
-        self.streams
-            .values()
-            .any(|stream| matches!(stream.stage, Stage::Opening(_)))
+        self.streams.values().any(|stream| matches!(stream.stage, Stage::Opening(_)))
     }
 
     /// A new process has subscribed to nothing (G14).
@@ -200,10 +186,7 @@ impl Listen {
     }
 
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.streams
-            .values()
-            .filter_map(|stream| stream.stage.waits_until())
-            .min()
+        self.streams.values().filter_map(|stream| stream.stage.waits_until()).min()
     }
 }
 
@@ -212,10 +195,8 @@ mod tests {
     use super::*;
 
     fn stream(uris: &[&str]) -> Stream {
-        let filter = Filter {
-            uris: uris.iter().map(ToString::to_string).collect(),
-            ..Filter::default()
-        };
+        let filter =
+            Filter { uris: uris.iter().map(ToString::to_string).collect(), ..Filter::default() };
         Stream {
             asked: filter.clone(),
             honoured: filter,

@@ -33,11 +33,7 @@ impl Memory {
             return;
         }
         self.bytes += outcome.len();
-        self.lists.push_back(Remembered {
-            method,
-            cursor: cursor.into(),
-            outcome: outcome.into(),
-        });
+        self.lists.push_back(Remembered { method, cursor: cursor.into(), outcome: outcome.into() });
         while self.lists.len() > MOST_LISTS || self.bytes > MOST_BYTES {
             if let Some(oldest) = self.lists.pop_front() {
                 self.bytes -= oldest.outcome.len();
@@ -46,10 +42,7 @@ impl Memory {
     }
 
     pub(super) fn recall(&self, method: Method, cursor: &str) -> Option<&str> {
-        let list = self
-            .lists
-            .iter()
-            .find(|l| l.method == method && &*l.cursor == cursor)?;
+        let list = self.lists.iter().find(|l| l.method == method && &*l.cursor == cursor)?;
         Some(&list.outcome)
     }
 

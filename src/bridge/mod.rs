@@ -17,6 +17,7 @@ mod event;
 mod from_client;
 mod from_server;
 mod front;
+mod ids;
 mod lane;
 mod listen;
 mod memory;
@@ -117,10 +118,7 @@ impl Bridge {
 
     /// Takes one event. Drain [`Bridge::next_effect`] before the next one.
     pub fn handle(&mut self, event: Event, now: Time) {
-        debug_assert!(
-            self.effects.is_empty() || now == Time(0),
-            "effects must be drained first"
-        );
+        debug_assert!(self.effects.is_empty() || now == Time(0), "effects must be drained first");
         if self.has_ended {
             return;
         }
@@ -157,11 +155,7 @@ impl Bridge {
     /// When the bridge next wants [`Event::Wake`]; `None`: not before another event.
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
-        if self.has_ended {
-            None
-        } else {
-            self.next_deadline()
-        }
+        if self.has_ended { None } else { self.next_deadline() }
     }
 
     fn say(&mut self, level: Level, text: impl Into<String>) {

@@ -4,9 +4,10 @@
 
 use super::Bridge;
 use super::event::{Level, Line};
+use super::ids::ServerId;
 use super::relay::{has_claim, requested_version};
 use super::table::Table;
-use super::upstream::{Phase, Purpose, ServerId};
+use super::upstream::{Phase, Purpose};
 use crate::message::object::{Body, Object, Writer, is_key};
 use crate::message::refusal::Refusal;
 use crate::message::vocabulary::key;
@@ -33,7 +34,10 @@ impl Modern {
     }
 
     fn is_in_use(&self, id: &Id) -> bool {
-        self.open.values().chain(self.waiting.iter().map(|(waiting, _)| waiting)).any(|open| open == id)
+        self.open
+            .values()
+            .chain(self.waiting.iter().map(|(waiting, _)| waiting))
+            .any(|open| open == id)
     }
 
     fn upward(&self, id: &Id) -> Option<ServerId> {
@@ -44,7 +48,10 @@ impl Modern {
 impl Bridge {
     /// The server turned out to be modern: what waited for its handshake passes as it came.
     pub(super) fn server_is_modern(&mut self) {
-        self.say(Level::Info, "the server speaks 2026-07-28 itself; its messages are relayed unchanged");
+        self.say(
+            Level::Info,
+            "the server speaks 2026-07-28 itself; its messages are relayed unchanged",
+        );
         self.upstream.is_modern = true;
         self.upstream.was_ready = true;
         let mut modern = Modern::default();
@@ -124,7 +131,9 @@ impl Bridge {
             Err(Refusal::IdInUse)
         } else if method == "initialize" && !has_claim(params) {
             Err(Refusal::UnsupportedVersion { requested: requested_version(params) }) // B9
-        } else if modern.open.len() + modern.waiting.len() >= limits.in_flight + limits.subscriptions {
+        } else if modern.open.len() + modern.waiting.len()
+            >= limits.in_flight + limits.subscriptions
+        {
             Err(Refusal::Overloaded("--max-in-flight"))
         } else if modern.waiting_bytes > limits.buffer_bytes {
             Err(Refusal::Overloaded("--max-buffer-bytes"))
@@ -205,7 +214,9 @@ impl Bridge {
         let meta = object.object("_meta").unwrap_or_default();
         let stream = meta.get(key::SUBSCRIPTION_ID).and_then(wire::own_number).map(ServerId);
         let open = self.modern.as_ref().map(|modern| &modern.open);
-        let Some(id) = stream.and_then(|stream| open?.get(&stream)) else { return object.write(out) };
+        let Some(id) = stream.and_then(|stream| open?.get(&stream)) else {
+            return object.write(out);
+        };
         let mut whole = Writer::new(out);
         for (name, value) in object.iter() {
             if !is_key(name, "_meta") {
@@ -214,7 +225,8 @@ impl Bridge {
             }
             let mut members = Writer::new(whole.open("_meta"));
             for (name, value) in meta.iter() {
-                members.copy(name, if is_key(name, key::SUBSCRIPTION_ID) { id.text() } else { value });
+                members
+                    .copy(name, if is_key(name, key::SUBSCRIPTION_ID) { id.text() } else { value });
             }
             members.end();
         }

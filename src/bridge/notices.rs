@@ -39,11 +39,7 @@ pub(super) struct Progress {
 impl Progress {
     /// An update for the leg with this token. Values must rise (F3), and not too often (F5).
     pub(super) fn take(&mut self, token: &str, update: Update, now: Time) -> Verdict {
-        let mark = self
-            .marks
-            .iter()
-            .find(|(known, _)| **known == *token)
-            .map(|(_, value)| *value);
+        let mark = self.marks.iter().find(|(known, _)| **known == *token).map(|(_, value)| *value);
         let last = self.held.as_ref().map(|held| held.value).or(mark);
         if last.is_some_and(|last| update.value <= last) {
             return Verdict::Dropped;
@@ -116,10 +112,7 @@ mod tests {
     use super::*;
 
     fn update(value: f64) -> Update {
-        Update {
-            value,
-            members: value.to_string().into(),
-        }
+        Update { value, members: value.to_string().into() }
     }
 
     #[test]
@@ -143,20 +136,14 @@ mod tests {
         let mut progress = Progress::default();
         let emitted = (1..=100)
             .filter(|n| {
-                matches!(
-                    progress.take("0", update(f64::from(*n)), Time(5)),
-                    Verdict::Emit(_)
-                )
+                matches!(progress.take("0", update(f64::from(*n)), Time(5)), Verdict::Emit(_))
             })
             .count();
         assert_eq!(emitted, 20);
         assert_eq!(progress.due(), Some(Time(1000)));
         assert_eq!(progress.flush("0").map(|u| u.value), Some(100.0));
         assert_eq!(progress.due(), None);
-        assert_eq!(
-            progress.take("0", update(100.0), Time(2000)),
-            Verdict::Dropped
-        );
+        assert_eq!(progress.take("0", update(100.0), Time(2000)), Verdict::Dropped);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What each passed deadline causes, as one list. Every wait of the core is here (invariant 7).
 
 use super::Bridge;
-use super::chain::{Chain, ChainId, State};
+use super::chain::{Chain, State};
 use super::event::{Level, Time};
 use super::from_client::cursor;
+use super::ids::ChainId;
 use super::memory::LIST_WAITS_MS;
 use super::upstream::Phase;
 use crate::message::refusal::Refusal;
@@ -29,11 +30,7 @@ impl Bridge {
 
     /// The earliest of all deadlines.
     pub(super) fn next_deadline(&self) -> Option<Time> {
-        let chains = self
-            .chains
-            .all
-            .values()
-            .filter_map(|chain| chain_deadline(chain));
+        let chains = self.chains.all.values().filter_map(chain_deadline);
         chains
             .chain(self.upstream.deadline())
             .chain(self.ambient.deadline())
@@ -72,12 +69,10 @@ impl Bridge {
     fn wake_blocked_lists(&mut self) {
         for (question, suspects) in self.ambient.due_suspects(self.now) {
             let runs = |id: &ChainId| self.chains.all.get(id).is_some_and(Chain::is_running);
-            let carried = self.lane.running().any(|id| {
-                self.chains
-                    .all
-                    .get(&id)
-                    .is_some_and(|c| c.is_running() && c.is_open())
-            });
+            let carried = self
+                .lane
+                .running()
+                .any(|id| self.chains.all.get(&id).is_some_and(|c| c.is_running() && c.is_open()));
             if suspects.iter().any(runs) && !carried {
                 self.refuse_blocking(question);
             }
@@ -92,12 +87,7 @@ impl Bridge {
 
     fn due_chains(&self) -> Vec<ChainId> {
         let due = |chain: &Chain| chain_deadline(chain).is_some_and(|at| at <= self.now);
-        self.chains
-            .all
-            .iter()
-            .filter(|(_, c)| due(c))
-            .map(|(id, _)| *id)
-            .collect()
+        self.chains.all.iter().filter(|(_, c)| due(c)).map(|(id, _)| *id).collect()
     }
 
     fn wake_chain(&mut self, id: ChainId) {
@@ -113,10 +103,7 @@ impl Bridge {
             return;
         };
         match &chain.state {
-            State::Running {
-                window: Some(window),
-                ..
-            } if window.end() <= self.now => self.ask(id),
+            State::Running { window: Some(window), .. } if window.end() <= self.now => self.ask(id),
             State::Running { idle, latest, .. } if (*idle).min(*latest) <= self.now => {
                 self.time_out(id, *latest <= self.now);
             }
@@ -155,12 +142,7 @@ impl Bridge {
             );
             return self.abandon(older);
         }
-        let missing = self
-            .chains
-            .all
-            .get(&id)
-            .map(|chain| chain.missing)
-            .unwrap_or_default();
+        let missing = self.chains.all.get(&id).map(|chain| chain.missing).unwrap_or_default();
         self.cancel_call(id, "timeout");
         if missing.is_empty() {
             self.fail(id, &Refusal::Timeout);
@@ -186,20 +168,14 @@ impl Bridge {
             };
             let request = &chain.request;
             let is_known = request.method.is_list()
-                && self
-                    .memory
-                    .recall(request.method, cursor(&request.params()))
-                    .is_some();
+                && self.memory.recall(request.method, cursor(&request.params())).is_some();
             is_known.then(|| (id, since.after(LIST_WAITS_MS)))
         })
     }
 
     fn wake_waiting_lists(&mut self) {
-        let due: Vec<_> = self
-            .list_deadlines()
-            .filter(|(_, at)| *at <= self.now)
-            .map(|(id, _)| id)
-            .collect();
+        let due: Vec<_> =
+            self.list_deadlines().filter(|(_, at)| *at <= self.now).map(|(id, _)| id).collect();
         for id in due {
             let Some(chain) = self.chains.all.remove(&id) else {
                 continue;
@@ -217,12 +193,7 @@ impl Bridge {
 
 fn chain_deadline(chain: &Chain) -> Option<Time> {
     let state = match &chain.state {
-        State::Running {
-            idle,
-            latest,
-            window,
-            ..
-        } => {
+        State::Running { idle, latest, window, .. } => {
             let end = (*idle).min(*latest);
             Some(window.map_or(end, |window| window.end().min(end)))
         }

@@ -2,9 +2,10 @@
 //! (E).
 
 use super::ambient::DIGEST_MS;
-use super::chain::{Chain, ChainId, Owner, Question, QuestionId, Source, State, Window};
+use super::chain::{Chain, Owner, Question, Source, State, Window};
 use super::event::Level;
 use super::front::{Held, Leg, Request, Seat};
+use super::ids::{ChainId, QuestionId};
 use super::lane::RETRY_WAITS_MS;
 use super::{Bridge, MOST_PARKED, MOST_ROUNDS};
 use crate::message::capabilities::Capabilities;
@@ -48,10 +49,7 @@ impl Bridge {
             .copied()
             .collect();
         let carries = |id: &ChainId| {
-            self.chains
-                .all
-                .get(id)
-                .is_some_and(|chain| chain.request.method.is_mrtr())
+            self.chains.all.get(id).is_some_and(|chain| chain.request.method.is_mrtr())
         };
         (!running.is_empty() && !running.iter().any(carries)).then_some(running)
     }
@@ -166,10 +164,7 @@ impl Bridge {
         }
         if !chain.capabilities().covers(Capabilities::ROOTS) {
             let is_asked = self.chains.all.values().any(|chain| {
-                chain
-                    .questions
-                    .iter()
-                    .any(|question| question.source == Source::Roots)
+                chain.questions.iter().any(|question| question.source == Source::Roots)
             });
             if !is_asked {
                 self.refuse_roots();
@@ -179,11 +174,7 @@ impl Bridge {
         let question = Question {
             id: self.chains.next_question(),
             source: Source::Roots,
-            asked: Asked {
-                kind: Kind::Roots,
-                needs: Capabilities::ROOTS,
-                params: "{}".into(),
-            },
+            asked: Asked { kind: Kind::Roots, needs: Capabilities::ROOTS, params: "{}".into() },
             is_contested: false,
             shown_as: None,
             answer: None,
@@ -219,9 +210,7 @@ impl Bridge {
             return;
         }
         for chain in self.chains.all.values_mut() {
-            chain
-                .questions
-                .retain(|question| question.source != Source::Roots);
+            chain.questions.retain(|question| question.source != Source::Roots);
         }
     }
 
@@ -243,31 +232,18 @@ impl Bridge {
         chain.rounds += 1;
         chain.progress.end_leg();
         let mut requests = Vec::with_capacity(chain.questions.len());
-        for question in chain
-            .questions
-            .iter_mut()
-            .filter(|question| question.answer.is_none())
-        {
+        for question in chain.questions.iter_mut().filter(|question| question.answer.is_none()) {
             let key = *question.shown_as.get_or_insert_with(|| {
                 chain.keys += 1;
                 chain.keys
             });
-            requests.push((
-                format!("q{key}"),
-                question.asked.input_request(leg.capabilities),
-            ));
+            requests.push((format!("q{key}"), question.asked.input_request(leg.capabilities)));
         }
         let handle = self.random_hex::<16>();
         let ticket = format!("{}.{handle}", self.epoch);
-        let identity = self
-            .upstream
-            .profile
-            .as_ref()
-            .map_or("{}", |p| p.identity.as_str());
+        let identity = self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str());
         let mut outcome = String::new();
-        let requests = requests
-            .iter()
-            .map(|(key, request)| (key.clone(), request.as_str()));
+        let requests = requests.iter().map(|(key, request)| (key.clone(), request.as_str()));
         results::write_input_required(&mut outcome, requests, &ticket, identity);
         chain.state = State::Parked {
             ticket,
@@ -292,10 +268,7 @@ impl Bridge {
             return;
         }
         if let Some((oldest, _)) = self.chains.parked().min_by_key(|(_, until)| *until) {
-            self.say(
-                Level::Warning,
-                "too many questions are open; the oldest call is given up",
-            );
+            self.say(Level::Warning, "too many questions are open; the oldest call is given up");
             self.abandon(oldest);
         }
     }
@@ -338,9 +311,7 @@ impl Bridge {
         self.front.leave(&leg.id);
         let params = request.params();
         let state = params.string("requestState");
-        let chain = state
-            .as_deref()
-            .and_then(|state| self.chains.with_ticket(state));
+        let chain = state.as_deref().and_then(|state| self.chains.with_ticket(state));
         let Some(id) = chain.filter(|id| self.is_same_request(*id, request.method, &params)) else {
             let refusal = match state.as_deref() {
                 Some(state) if chain.is_none() && self.is_of_another_process(state) => {
@@ -354,11 +325,7 @@ impl Bridge {
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };
-        if let State::Parked {
-            outcome: Some(outcome),
-            ..
-        } = &chain.state
-        {
+        if let State::Parked { outcome: Some(outcome), .. } = &chain.state {
             let outcome = outcome.clone();
             self.chains.all.remove(&id);
             self.lane.forget(id);
@@ -449,32 +416,20 @@ impl Bridge {
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };
-        if chain
-            .questions
-            .iter()
-            .any(|question| question.shown_as.is_none())
-        {
+        if chain.questions.iter().any(|question| question.shown_as.is_none()) {
             return self.show_visits(id); // they came while nobody could be told
         }
         let questions = std::mem::take(&mut chain.questions);
         let is_declined = |question: &Question| {
             question.source == Source::Error
-                && !question
-                    .answer
-                    .as_deref()
-                    .is_some_and(questions::is_accepted)
+                && !question.answer.as_deref().is_some_and(questions::is_accepted)
         };
         if questions.iter().any(is_declined) {
             return self.decline_visits(id);
         }
         let since = self.now;
-        self.chains.change(id, |state| match state {
-            State::Returning { leg, .. } => State::Waiting { leg, since },
-            other => other,
-        });
-        let roots = questions
-            .into_iter()
-            .find(|question| question.source == Source::Roots);
+        self.chains.change(id, |leg| State::Waiting { leg, since });
+        let roots = questions.into_iter().find(|question| question.source == Source::Roots);
         if let Some(answer) = roots.and_then(|question| question.answer)
             && self.ambient.holds_roots()
         {
@@ -487,7 +442,7 @@ impl Bridge {
 
     /// The lane is there: all answers of the round go up together (E15.6).
     pub(super) fn send_answers(&mut self, id: ChainId) {
-        self.set_level_first(id);
+        self.tell_level(id);
         let sent = self.chains.next_sent();
         let now = self.now;
         let idle = now.after(self.settings.limits.request_timeout_ms);
@@ -501,12 +456,7 @@ impl Bridge {
         // Questions that came meanwhile have waited long enough (E17).
         let window = (!chain.questions.is_empty()).then(|| Window::closing(now));
         chain.sent = sent;
-        chain.state = State::Running {
-            leg,
-            idle,
-            latest: now.after(left_ms),
-            window,
-        };
+        chain.state = State::Running { leg, idle, latest: now.after(left_ms), window };
         self.chains.all.insert(id, chain);
         for question in answered {
             if let Some(answer) = &question.answer {

@@ -110,6 +110,13 @@ impl Bridge {
             FromClient::Invalid(id) => {
                 return self.refuse_line(id.as_ref(), &Refusal::InvalidRequest);
             }
+            FromClient::Notification(method, params) if method == "notifications/cancelled" => {
+                // It may be answered or not; nobody waits for it any more.
+                let id = params.object().and_then(|params| params.get("requestId"));
+                if let (Some(id), Some(relay)) = (id, &mut self.relay) {
+                    relay.close(id);
+                }
+            }
             FromClient::Response | FromClient::Notification(..) => {}
             FromClient::Request(id, method, params) => {
                 if let Err(refusal) = self.judge_relayed(&id, &method, &params) {

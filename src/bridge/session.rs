@@ -1,7 +1,8 @@
 //! The wrapped server's life: start, handshake, loss, next process (H1-H6, H12, H13, B8, C3).
 
-use super::chain::{ChainId, State};
+use super::chain::State;
 use super::event::{Effect, Exit, Generation, Level};
+use super::ids::ChainId;
 use super::modern::Modern;
 use super::relay::is_modern_refusal;
 use super::upstream::{CLOSED_MS, LISTING_MS, PROBE_MS, Phase, Purpose};
@@ -61,8 +62,7 @@ impl Bridge {
         if self.upstream.not_before <= self.now {
             self.upstream.generation.0 += 1;
             self.upstream.phase = Phase::Starting;
-            self.effects
-                .push_back(Effect::StartServer(self.upstream.generation));
+            self.effects.push_back(Effect::StartServer(self.upstream.generation));
         }
     }
 
@@ -129,10 +129,7 @@ impl Bridge {
         let revision = match Revision::named(&version) {
             Some(revision) => revision,
             None if version == BEFORE_THE_FIRST => {
-                self.say(
-                    Level::Warning,
-                    "the server speaks 2024-10-07; taken for 2024-11-05",
-                );
+                self.say(Level::Warning, "the server speaks 2024-10-07; taken for 2024-11-05");
                 Revision::R2024_11
             }
             None => {
@@ -150,15 +147,10 @@ impl Bridge {
         if !offers.nothing {
             return self.server_is_ready();
         }
-        let offers = Offers {
-            tools: true,
-            ..offers
-        };
+        let offers = Offers { tools: true, ..offers };
         let command = &self.settings.command_name;
         self.upstream.with_tools = Some(discover::profile(result, revision, offers, command));
-        self.upstream.phase = Phase::Listing {
-            until: self.now.after(LISTING_MS),
-        };
+        self.upstream.phase = Phase::Listing { until: self.now.after(LISTING_MS) };
         let id = self.upstream.expect(Purpose::Tools);
         self.tell_server(wire::request(id.0, "tools/list", "{}"));
     }
@@ -194,9 +186,7 @@ impl Bridge {
     fn probe(&mut self) {
         self.upstream.was_asked = true;
         self.upstream.probes += 1;
-        self.upstream.phase = Phase::Probing {
-            until: self.now.after(PROBE_MS),
-        };
+        self.upstream.phase = Phase::Probing { until: self.now.after(PROBE_MS) };
         let id = self.upstream.expect(Purpose::Probe);
         let meta = format!(
             "{{\"{}\":\"{MODERN}\",\"{}\":{{\"name\":\"mcp-uplift\",\"version\":\"{}\"}},\"{}\":{{}}}}",
@@ -205,11 +195,7 @@ impl Bridge {
             env!("CARGO_PKG_VERSION"),
             key::CLIENT_CAPABILITIES
         );
-        self.tell_server(wire::request(
-            id.0,
-            "server/discover",
-            &format!("{{\"_meta\":{meta}}}"),
-        ));
+        self.tell_server(wire::request(id.0, "server/discover", &format!("{{\"_meta\":{meta}}}")));
     }
 
     /// The answer to the probe (I5); one that comes too late counts if `initialize` fails (I6).
@@ -235,7 +221,7 @@ impl Bridge {
                 }
             }
             Ok(_) | Err(_) if is_in_time => {
-                self.probe_failed("its answer to server/discover is not a modern one")
+                self.probe_failed("its answer to server/discover is not a modern one");
             }
             Ok(_) | Err(_) => {}
         }
@@ -257,10 +243,7 @@ impl Bridge {
 
     /// `initialize` was refused (H4): try the best revision that the server names, else the next.
     fn handshake_refused(&mut self, error: &Object<'_>) {
-        let message = error
-            .get("message")
-            .and_then(string)
-            .unwrap_or("no message".into());
+        let message = error.get("message").and_then(string).unwrap_or("no message".into());
         if self.upstream.discovered_late {
             return self.server_is_modern();
         }
@@ -272,10 +255,7 @@ impl Bridge {
             return self.probe();
         }
         let named = discover::supported_versions(error);
-        let known: Vec<_> = named
-            .iter()
-            .filter_map(|name| Revision::named(name))
-            .collect();
+        let known: Vec<_> = named.iter().filter_map(|name| Revision::named(name)).collect();
         if let Some(best) = known.iter().max() {
             self.upstream.to_offer.retain(|revision| revision == best);
         } else if !named.is_empty() {
@@ -312,12 +292,7 @@ impl Bridge {
     /// Puts a chain whose request is to be sent at the head of the line.
     fn wait_again(&mut self, id: ChainId) {
         let since = self.now;
-        self.chains.change(id, |state| match state {
-            State::Leveling { leg, .. } | State::Visiting { leg, .. } => {
-                State::Waiting { leg, since }
-            }
-            other => other,
-        });
+        self.chains.change(id, |leg| State::Waiting { leg, since });
         self.lane.forget(id);
         self.lane.wait_ahead(id);
     }
@@ -327,8 +302,7 @@ impl Bridge {
         self.upstream.phase = Phase::Leaving;
         self.upstream.closed = None;
         self.upstream.forget_pending();
-        self.effects
-            .push_back(Effect::StopServer(self.upstream.generation));
+        self.effects.push_back(Effect::StopServer(self.upstream.generation));
     }
 
     /// Refuses everything that waits for a server.
@@ -399,10 +373,7 @@ impl Bridge {
             }
             Phase::Starting | Phase::Fresh | Phase::Down => {
                 self.upstream.crashed(self.now);
-                self.say(
-                    Level::Info,
-                    format!("the server {exit} before it was asked anything"),
-                );
+                self.say(Level::Info, format!("the server {exit} before it was asked anything"));
                 // What nobody asked for needs no delay when somebody does.
                 self.upstream.not_before = self.now;
             }
@@ -411,10 +382,7 @@ impl Bridge {
             | Phase::Listing { .. }
             | Phase::Ready => {
                 let was_ready = phase == Phase::Ready;
-                self.say(
-                    Level::Warning,
-                    format!("the server {exit}{}", self.hint_at_hold_lane()),
-                );
+                self.say(Level::Warning, format!("the server {exit}{}", self.hint_at_hold_lane()));
                 self.upstream.crashed(self.now);
                 self.server_lost(&format!("it {exit}"), was_ready);
             }
@@ -424,16 +392,8 @@ impl Bridge {
 
     /// A server that reads the next request where it expected an answer often dies of it (E14b).
     fn hint_at_hold_lane(&self) -> &'static str {
-        let is_running = self
-            .chains
-            .all
-            .values()
-            .any(|c| c.is_running() && c.call.is_some());
-        let is_parked = self
-            .chains
-            .all
-            .values()
-            .any(|c| c.is_parked() && c.call.is_some());
+        let is_running = self.chains.all.values().any(|c| c.is_running() && c.call.is_some());
+        let is_parked = self.chains.all.values().any(|c| c.is_parked() && c.call.is_some());
         if is_running && is_parked && !self.settings.hold_lane {
             " while a question was open and another call ran; if it cannot do both, use --hold-lane"
         } else {
@@ -469,9 +429,7 @@ impl Bridge {
                 State::Leveling { .. } | State::Visiting { .. } => self.wait_again(id),
                 State::Running { .. } => self.fail(id, &refusal),
                 State::Returning { .. } => self.fail(id, &Refusal::Restarted),
-                State::Parked {
-                    outcome: Some(_), ..
-                } => self.lane.release(id),
+                State::Parked { outcome: Some(_), .. } => self.lane.release(id),
                 State::Parked { outcome: None, .. } => {
                     self.chains.all.remove(&id);
                     self.lane.forget(id);

@@ -2,9 +2,10 @@
 
 use super::Bridge;
 use super::front::{Held, Leg, Seat};
+use super::ids::ServerId;
 use super::listen::{OPENING_MS, Stage, Stream, Topic};
 use super::table::Table;
-use super::upstream::{Purpose, ServerId};
+use super::upstream::Purpose;
 use crate::message::discover::Offers;
 use crate::message::notes::{self, Filter};
 use crate::message::object::{Body, Object, Writer, quoted};
@@ -35,33 +36,18 @@ impl Bridge {
         let honoured = self.honoured(&asked);
         self.subscribe(&honoured.uris);
         let stage = Stage::Opening(self.now.after(OPENING_MS));
-        self.listen.streams.insert(
-            id,
-            Stream {
-                asked,
-                honoured,
-                stage,
-                kept: Table::default(),
-            },
-        );
+        self.listen.streams.insert(id, Stream { asked, honoured, stage, kept: Table::default() });
         self.settle_streams();
     }
 
     /// What of a filter the server can do (G3).
     fn honoured(&self, asked: &Filter) -> Filter {
-        let offers = self
-            .upstream
-            .ready_profile()
-            .map_or(Offers::default(), |p| p.offers);
+        let offers = self.upstream.ready_profile().map_or(Offers::default(), |p| p.offers);
         Filter {
             tools: asked.tools && offers.tools_changed,
             prompts: asked.prompts && offers.prompts_changed,
             resources: asked.resources && offers.resources_changed,
-            uris: if offers.subscribe {
-                asked.uris.clone()
-            } else {
-                Vec::new()
-            },
+            uris: if offers.subscribe { asked.uris.clone() } else { Vec::new() },
         }
     }
 
@@ -77,8 +63,7 @@ impl Bridge {
 
     /// The server's answer to a subscription.
     pub(super) fn subscribed(&mut self, id: ServerId, outcome: &Result<Body<'_>, Body<'_>>) {
-        self.listen
-            .answered(id, matches!(outcome, Ok(Body::Object(_))));
+        self.listen.answered(id, matches!(outcome, Ok(Body::Object(_))));
         self.settle_streams();
     }
 
@@ -99,10 +84,7 @@ impl Bridge {
             }
             let mut params = String::new();
             let mut ack = Writer::new(&mut params);
-            ack.raw(
-                "_meta",
-                &format!("{{\"{}\":{}}}", key::SUBSCRIPTION_ID, id.text()),
-            );
+            ack.raw("_meta", &format!("{{\"{}\":{}}}", key::SUBSCRIPTION_ID, id.text()));
             stream.honoured.write(ack.open("notifications"));
             ack.end();
             self.tell_client(wire::notification(
@@ -178,12 +160,8 @@ impl Bridge {
 
     /// Ends all streams in order: their requests get their results (G13).
     pub(super) fn close_streams(&mut self) {
-        let identity = self
-            .upstream
-            .profile
-            .as_ref()
-            .map_or("{}", |p| p.identity.as_str())
-            .to_owned();
+        let identity =
+            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
         while let Some((id, mut stream)) = self.listen.streams.pop_first() {
             self.front.leave(&id);
             if let Stage::Opening(_) = stream.stage {
@@ -199,10 +177,7 @@ impl Bridge {
             let mut result = Writer::new(&mut outcome);
             result.raw("resultType", "\"complete\"");
             let meta = format!("{{\"{}\":{}", key::SUBSCRIPTION_ID, id.text());
-            result.raw(
-                "_meta",
-                &format!("{meta},\"{}\":{identity}}}", key::SERVER_INFO),
-            );
+            result.raw("_meta", &format!("{meta},\"{}\":{identity}}}", key::SERVER_INFO));
             result.end();
             self.tell_client(wire::response(Some(id.text()), &outcome));
         }
@@ -247,10 +222,8 @@ impl Bridge {
             (honoured.prompts, Topic::Prompts),
             (honoured.resources, Topic::Resources),
         ];
-        let lists = lists
-            .into_iter()
-            .filter(|(is_honoured, _)| *is_honoured)
-            .map(|(_, topic)| topic);
+        let lists =
+            lists.into_iter().filter(|(is_honoured, _)| *is_honoured).map(|(_, topic)| topic);
         let uris = honoured.uris.iter().cloned().map(Topic::Updated);
         for topic in lists.chain(uris).collect::<Vec<_>>() {
             let text = match &topic {

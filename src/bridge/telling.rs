@@ -2,9 +2,10 @@
 //! log level that the server must be told first (F15).
 
 use super::Bridge;
-use super::chain::{Chain, ChainId, State};
+use super::chain::{Chain, State};
+use super::ids::{ChainId, ServerId};
 use super::notices::Verdict;
-use super::upstream::{LEVEL_MS, Purpose, ServerId};
+use super::upstream::{LEVEL_MS, Purpose};
 use crate::message::notes;
 use crate::message::object::Object;
 use crate::message::vocabulary::{LOG_LEVELS, key};
@@ -13,10 +14,7 @@ use crate::message::wire;
 impl Bridge {
     /// `notifications/progress` of the server (F1-F5).
     pub(super) fn progressed(&mut self, params: &Object<'_>) {
-        let call = params
-            .get(key::PROGRESS_TOKEN)
-            .and_then(wire::own_number)
-            .map(ServerId);
+        let call = params.get(key::PROGRESS_TOKEN).and_then(wire::own_number).map(ServerId);
         let Some(Purpose::Call(id)) = call.and_then(|call| self.upstream.purpose(call)) else {
             return;
         };
@@ -30,10 +28,7 @@ impl Bridge {
             return;
         };
         *idle = idle_until; // D7: it works
-        let Some(token) = leg
-            .progress_token
-            .as_deref()
-            .filter(|_| chain.progress.is_asked_for)
+        let Some(token) = leg.progress_token.as_deref().filter(|_| chain.progress.is_asked_for)
         else {
             return;
         };
@@ -75,49 +70,40 @@ impl Bridge {
         }
     }
 
-    /// Tells the server the log level that the open legs want, where it was told another (F15).
-    /// True when the chain has to wait for the answer before its request goes up.
-    pub(super) fn set_level_first(&mut self, id: ChainId) -> bool {
-        if !self
-            .upstream
-            .ready_profile()
-            .is_some_and(|profile| profile.offers.logging)
-        {
+    /// Tells the server the log level that the open legs want, where it was told another, before
+    /// something of this chain's goes up (F15). True when it was told.
+    pub(super) fn tell_level(&mut self, id: ChainId) -> bool {
+        if !self.upstream.ready_profile().is_some_and(|profile| profile.offers.logging) {
             return false;
         }
         let wants = |chain: &Chain| chain.leg().and_then(|leg| leg.log_level);
         if self.chains.all.get(&id).and_then(wants).is_none() {
             return false;
         }
-        let open = self
-            .chains
-            .all
-            .iter()
-            .filter(|(other, chain)| chain.is_running() || **other == id);
-        let Some(level) = self
-            .upstream
-            .log_level
-            .change(open.filter_map(|(_, chain)| wants(chain)))
-        else {
-            return false;
-        };
+        let open =
+            self.chains.all.iter().filter(|(other, chain)| chain.is_running() || **other == id);
+        let levels = open.filter_map(|(_, chain)| wants(chain));
+        let Some(level) = self.upstream.log_level.change(levels) else { return false };
         let request = self.upstream.expect(Purpose::Level(id));
         let params = format!("{{\"level\":\"{}\"}}", LOG_LEVELS[usize::from(level)]);
         self.tell_server(wire::request(request.0, "logging/setLevel", &params));
-        let until = self.now.after(LEVEL_MS);
-        self.chains.change(id, |state| match state {
-            State::Waiting { leg, .. } => State::Leveling { leg, until },
-            other => other,
-        })
+        true
+    }
+
+    /// The same, and the request waits for the answer. True when it does.
+    pub(super) fn level_first(&mut self, id: ChainId) -> bool {
+        let is_told = self.tell_level(id);
+        if is_told {
+            let until = self.now.after(LEVEL_MS);
+            self.chains.change(id, |leg| State::Leveling { leg, until });
+        }
+        is_told
     }
 
     /// The level is set, refused, or took too long: the request goes up.
     pub(super) fn level_set(&mut self, id: ChainId) {
-        let is_leveling = self
-            .chains
-            .all
-            .get(&id)
-            .is_some_and(|c| matches!(c.state, State::Leveling { .. }));
+        let is_leveling =
+            self.chains.all.get(&id).is_some_and(|c| matches!(c.state, State::Leveling { .. }));
         if is_leveling {
             self.forward(id);
         }
@@ -131,8 +117,5 @@ pub(super) fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
     };
     let token = leg.progress_token.as_deref()?;
     let update = chain.progress.flush(token)?;
-    Some(wire::notification(
-        "notifications/progress",
-        &notes::progress(token, &update),
-    ))
+    Some(wire::notification("notifications/progress", &notes::progress(token, &update)))
 }

@@ -7,18 +7,13 @@
 //! ```
 //! Knows no client and no chain but by number; sends nothing.
 
-use super::chain::ChainId;
 use super::event::{Generation, Time};
+use super::ids::{ChainId, ServerId};
 use super::notices::LogLevel;
 use super::table::Table;
 use crate::message::discover::Profile;
 use crate::message::vocabulary::Revision;
 use std::collections::VecDeque;
-
-/// An id of ours on a request to the server. Never used twice, restarts included, so a late reply
-/// cannot meet the wrong request (A17, A19).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct ServerId(pub(super) u64);
 
 /// What an outstanding request is for. A reply is routed by this and by nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,9 +155,7 @@ impl Upstream {
 
     /// The revision that answers have to fit; the newest before any is known.
     pub(super) fn revision(&self) -> Revision {
-        self.profile
-            .as_ref()
-            .map_or(Revision::R2025_11, |profile| profile.revision)
+        self.profile.as_ref().map_or(Revision::R2025_11, |profile| profile.revision)
     }
 
     /// The revision to offer now (H4).
@@ -220,11 +213,7 @@ impl Upstream {
     }
 
     fn forget_old_crashes(&mut self, now: Time) {
-        while self
-            .crashes
-            .front()
-            .is_some_and(|at| now.since(*at) >= CRASH_WINDOW_MS)
-        {
+        while self.crashes.front().is_some_and(|at| now.since(*at) >= CRASH_WINDOW_MS) {
             self.crashes.pop_front();
         }
     }

@@ -1,7 +1,8 @@
 //! URLs that a server wants visited before it serves a request (E28): its error becomes a
 //! question, and consent sends the request again.
 
-use super::chain::{ChainId, Question, Source, State, Visit};
+use super::chain::{Question, Source, State, Visit};
+use super::ids::ChainId;
 use super::{Bridge, MOST_ROUNDS};
 use crate::message::capabilities::Capabilities;
 use crate::message::object::Body;
@@ -38,28 +39,16 @@ impl Bridge {
         self.lane.forget(id);
         let leftover = std::mem::take(&mut chain.questions);
         let is_same = chain.visits.len() == wanted.len()
-            && wanted
-                .iter()
-                .all(|(id, _)| chain.visits.iter().any(|visit| visit.id == *id));
+            && wanted.iter().all(|(id, _)| chain.visits.iter().any(|visit| visit.id == *id));
         if is_same && std::mem::take(&mut chain.may_wait) {
             let is_done = chain.visits.iter().all(|visit| visit.is_done);
             let until = if is_done { self.now } else { visiting };
-            self.chains.change(id, |state| match state {
-                State::Running { leg, .. } | State::Returning { leg, .. } => {
-                    State::Visiting { leg, until }
-                }
-                other => other,
-            });
+            self.chains.change(id, |leg| State::Visiting { leg, until });
             self.rehome(leftover);
             return self.pump();
         }
-        chain.visits = wanted
-            .iter()
-            .map(|(id, _)| Visit {
-                id: id.clone(),
-                is_done: false,
-            })
-            .collect();
+        chain.visits =
+            wanted.iter().map(|(id, _)| Visit { id: id.clone(), is_done: false }).collect();
         for (_, asked) in wanted {
             let id_of_question = self.chains.next_question();
             let question = Question {
@@ -76,12 +65,7 @@ impl Bridge {
         }
         self.rehome(leftover);
         // A parked chain shows them when its client comes back (E18).
-        if self
-            .chains
-            .all
-            .get(&id)
-            .is_some_and(|chain| !chain.is_parked())
-        {
+        if self.chains.all.get(&id).is_some_and(|chain| !chain.is_parked()) {
             self.show_visits(id);
         }
         self.pump();
@@ -115,12 +99,8 @@ impl Bridge {
         };
         self.lane.forget(id);
         let method = chain.request.method;
-        let identity = self
-            .upstream
-            .profile
-            .as_ref()
-            .map_or("{}", |p| p.identity.as_str())
-            .to_owned();
+        let identity =
+            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
         let outcome = if method == Method::ToolsCall {
             questions::declined_visit(&identity)
         } else {
@@ -159,13 +139,8 @@ impl Bridge {
     /// The visits are done, or nobody says so: the request is sent once more.
     pub(super) fn send_again(&mut self, id: ChainId) {
         let since = self.now;
-        let is_visiting = self.chains.change(id, |state| match state {
-            State::Visiting { leg, .. } => State::Waiting { leg, since },
-            other => other,
-        });
-        if is_visiting {
-            self.lane.wait_ahead(id);
-            self.pump();
-        }
+        self.chains.change(id, |leg| State::Waiting { leg, since });
+        self.lane.wait_ahead(id);
+        self.pump();
     }
 }

@@ -103,10 +103,7 @@ fn member<'a>(
     name: &str,
     path: &'static str,
 ) -> Result<Option<Object<'a>>, &'static str> {
-    object
-        .get(name)
-        .map(|raw| Object::parse(raw).ok_or(path))
-        .transpose()
+    object.get(name).map(|raw| Object::parse(raw).ok_or(path)).transpose()
 }
 
 impl BitOr for Capabilities {
@@ -141,10 +138,7 @@ mod tests {
             ("{}", Ok(Capabilities::NONE)),
             (r#"{"elicitation":{}}"#, Ok(Capabilities::FORM)),
             (r#"{"elicitation":{"url":{}}}"#, Ok(Capabilities::URL)),
-            (
-                r#"{"elicitation":{"form":{},"url":{}}}"#,
-                Ok(Capabilities::FORM | Capabilities::URL),
-            ),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, Ok(Capabilities::FORM | Capabilities::URL)),
             (
                 r#"{"elicitation":{"x":1},"roots":{"listChanged":true},"tasks":3}"#,
                 Ok(form_and_roots),
@@ -168,9 +162,6 @@ mod tests {
         let all = Capabilities::URL | Capabilities::SAMPLING_TOOLS | Capabilities::ROOTS;
         let mut out = String::new();
         all.write(&mut out);
-        assert_eq!(
-            out,
-            r#"{"elicitation":{"url":{}},"sampling":{"tools":{}},"roots":{}}"#
-        );
+        assert_eq!(out, r#"{"elicitation":{"url":{}},"sampling":{"tools":{}},"roots":{}}"#);
     }
 }

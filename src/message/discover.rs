@@ -20,10 +20,7 @@ pub struct Profile {
 
 /// The capabilities that the bridge acts on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "a list of independent yes or no facts"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "a list of independent yes or no facts")]
 pub struct Offers {
     /// `tools`.
     pub tools: bool,
@@ -64,30 +61,17 @@ impl Offers {
 }
 
 /// Capability keys that a legacy revision defines.
-const KNOWN: [&str; 6] = [
-    "tools",
-    "prompts",
-    "resources",
-    "completions",
-    "logging",
-    "tasks",
-];
+const KNOWN: [&str; 6] = ["tools", "prompts", "resources", "completions", "logging", "tasks"];
 
 /// Reads the capabilities of an `InitializeResult`.
 #[must_use]
 pub fn offers(result: &Object<'_>, revision: Revision) -> Offers {
     let all = result.object("capabilities").unwrap_or_default();
-    let has = |name: &str| {
-        all.get(name)
-            .is_some_and(|raw| !matches!(raw, "null" | "false"))
-    };
+    let has = |name: &str| all.get(name).is_some_and(|raw| !matches!(raw, "null" | "false"));
     let flag = |name: &str, flag: &str| all.object(name).is_some_and(|c| c.is_true(flag));
     let filled = |name: &str| all.object(name).is_some_and(|entries| !entries.is_empty());
     let foreign = all.iter().any(|(name, _)| {
-        !KNOWN
-            .iter()
-            .chain(&["experimental", "extensions"])
-            .any(|known| is_key(name, known))
+        !KNOWN.iter().chain(&["experimental", "extensions"]).any(|known| is_key(name, known))
     });
     Offers {
         tools: has("tools"),
@@ -120,9 +104,7 @@ pub fn profile(result: &Object<'_>, revision: Revision, offers: Offers, command:
     down.raw("supportedVersions", &format!("[\"{MODERN}\"]"));
     let all = result.object("capabilities").unwrap_or_default();
     write_capabilities(down.open("capabilities"), &all, revision, offers);
-    let instructions = result
-        .get("instructions")
-        .filter(|raw| is_string(raw) && *raw != "\"\"");
+    let instructions = result.get("instructions").filter(|raw| is_string(raw) && *raw != "\"\"");
     if let Some(raw) = instructions {
         down.raw("instructions", raw);
     }
@@ -136,12 +118,7 @@ pub fn profile(result: &Object<'_>, revision: Revision, offers: Offers, command:
     members.raw(key::SERVER_INFO, &whole_identity);
     members.end();
     down.end();
-    Profile {
-        revision,
-        offers,
-        discover,
-        identity,
-    }
+    Profile { revision, offers, discover, identity }
 }
 
 /// `serverInfo` with a name and a version in any case (C5), and the members that `more` takes.
@@ -228,14 +205,8 @@ pub fn supported_versions(error: &Object<'_>) -> Vec<String> {
 /// Is it a `DiscoverResult` of a server that serves this version (I5)?
 #[must_use]
 pub fn serves(result: &Object<'_>, version: &str) -> bool {
-    let versions = result
-        .get("supportedVersions")
-        .and_then(object::array)
-        .unwrap_or_default();
-    versions
-        .into_iter()
-        .filter_map(object::string)
-        .any(|known| known == version)
+    let versions = result.get("supportedVersions").and_then(object::array).unwrap_or_default();
+    versions.into_iter().filter_map(object::string).any(|known| known == version)
 }
 
 /// Was the tool list probe answered with tools (B8)?
@@ -257,10 +228,7 @@ mod tests {
     fn capabilities() {
         for (capabilities, expected) in [
             ("{}", "{}"),
-            (
-                r#"{"tools":{"listChanged":"yes"},"tasks":{},"x":1}"#,
-                r#"{"tools":{},"x":1}"#,
-            ),
+            (r#"{"tools":{"listChanged":"yes"},"tasks":{},"x":1}"#, r#"{"tools":{},"x":1}"#),
             (
                 r#"{"prompts":null,"resources":{"subscribe":true}}"#,
                 r#"{"resources":{"subscribe":true}}"#,
@@ -274,10 +242,8 @@ mod tests {
                 r#"{"extensions":{"v":{}}}"#,
             ),
         ] {
-            let text = discovered(
-                &format!("{{\"capabilities\":{capabilities}}}"),
-                Revision::R2025_11,
-            );
+            let text =
+                discovered(&format!("{{\"capabilities\":{capabilities}}}"), Revision::R2025_11);
             let whole = format!("{{{text}}}");
             let result = Object::parse(&whole).unwrap().object("result").unwrap();
             assert_eq!(result.get("capabilities"), Some(expected), "{capabilities}");
@@ -296,10 +262,7 @@ mod tests {
     fn identity() {
         let result = Object::parse(r#"{"serverInfo":{"title":"T","icons":[1],"name":5}}"#).unwrap();
         let profile = profile(&result, Revision::R2025_11, Offers::default(), "cmd");
-        assert_eq!(
-            profile.identity,
-            r#"{"name":"cmd","version":"0.0.0","title":"T"}"#
-        );
+        assert_eq!(profile.identity, r#"{"name":"cmd","version":"0.0.0","title":"T"}"#);
         assert!(profile.discover.contains(r#""icons":[1]"#));
     }
 

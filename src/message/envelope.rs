@@ -30,21 +30,17 @@ impl Envelope {
             None => return Err(missing("_meta")),
             Some(raw) => Object::parse(raw).ok_or_else(|| malformed("_meta"))?,
         };
-        let reserved = meta
-            .iter()
-            .filter(|(name, _)| name.contains("io.modelcontextprotocol"));
+        let reserved = meta.iter().filter(|(name, _)| name.contains("io.modelcontextprotocol"));
         if reserved.into_iter().any(|(_, value)| is_too_deep(value)) {
             return Err(Refusal::TooDeep);
         }
-        let version = meta
-            .get(key::PROTOCOL_VERSION)
-            .ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
+        let version =
+            meta.get(key::PROTOCOL_VERSION).ok_or_else(|| missing(key::PROTOCOL_VERSION))?;
         if !is_string(version) {
             return Err(malformed(key::PROTOCOL_VERSION));
         }
-        let capabilities = meta
-            .get(key::CLIENT_CAPABILITIES)
-            .ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
+        let capabilities =
+            meta.get(key::CLIENT_CAPABILITIES).ok_or_else(|| missing(key::CLIENT_CAPABILITIES))?;
         let capabilities =
             Capabilities::read(capabilities).map_err(|member| Refusal::Envelope {
                 key: key::CLIENT_CAPABILITIES,
@@ -61,19 +57,13 @@ impl Envelope {
             None => None,
         };
         if object::string(version).is_none_or(|v| v != MODERN) {
-            return Err(Refusal::UnsupportedVersion {
-                requested: Some(version.into()),
-            });
+            return Err(Refusal::UnsupportedVersion { requested: Some(version.into()) });
         }
         let log_level = match meta.get(key::LOG_LEVEL) {
             Some(raw) => log_level(raw).map(Some).ok_or(()),
             None => Ok(None),
         };
-        Ok(Envelope {
-            capabilities,
-            progress_token,
-            log_level,
-        })
+        Ok(Envelope { capabilities, progress_token, log_level })
     }
 }
 
@@ -84,15 +74,9 @@ fn check_client_info(meta: &Object<'_>) -> Result<(), Refusal> {
     };
     let fits = is_object(raw)
         && Object::parse(raw).is_some_and(|info| {
-            ["name", "version"]
-                .iter()
-                .all(|name| info.get(name).is_some_and(is_string))
+            ["name", "version"].iter().all(|name| info.get(name).is_some_and(is_string))
         });
-    if fits {
-        Ok(())
-    } else {
-        Err(malformed(key::CLIENT_INFO))
-    }
+    if fits { Ok(()) } else { Err(malformed(key::CLIENT_INFO)) }
 }
 
 /// The index of a severity in [`LOG_LEVELS`].
@@ -104,17 +88,11 @@ pub fn log_level(raw: &str) -> Option<u8> {
 }
 
 fn missing(key: &'static str) -> Refusal {
-    Refusal::Envelope {
-        key,
-        problem: "missing".into(),
-    }
+    Refusal::Envelope { key, problem: "missing".into() }
 }
 
 fn malformed(key: &'static str) -> Refusal {
-    Refusal::Envelope {
-        key,
-        problem: "malformed".into(),
-    }
+    Refusal::Envelope { key, problem: "malformed".into() }
 }
 
 #[cfg(test)]
@@ -143,20 +121,9 @@ mod tests {
     #[test]
     fn optional_members() {
         let level = r#","io.modelcontextprotocol/logLevel":"#;
-        assert_eq!(
-            read(&with(&format!("{level}\"notice\"")))
-                .unwrap()
-                .log_level,
-            Ok(Some(2))
-        );
-        assert_eq!(
-            read(&with(&format!("{level}\"loud\""))).unwrap().log_level,
-            Err(())
-        );
-        assert_eq!(
-            read(&with(&format!("{level}3"))).unwrap().log_level,
-            Err(())
-        );
+        assert_eq!(read(&with(&format!("{level}\"notice\""))).unwrap().log_level, Ok(Some(2)));
+        assert_eq!(read(&with(&format!("{level}\"loud\""))).unwrap().log_level, Err(()));
+        assert_eq!(read(&with(&format!("{level}3"))).unwrap().log_level, Err(()));
         let token = read(&with(r#","progressToken":0"#)).unwrap().progress_token;
         assert_eq!(token.as_deref(), Some("0"));
         for bad in [
@@ -165,10 +132,7 @@ mod tests {
             r#","io.modelcontextprotocol/clientInfo":{"name":"x"}"#,
             r#","io.modelcontextprotocol/clientInfo":7"#,
         ] {
-            assert!(
-                matches!(read(&with(bad)), Err(Refusal::Envelope { .. })),
-                "{bad}"
-            );
+            assert!(matches!(read(&with(bad)), Err(Refusal::Envelope { .. })), "{bad}");
         }
     }
 
@@ -179,19 +143,14 @@ mod tests {
             read(&old.replace('X', "{}")),
             Err(Refusal::UnsupportedVersion { requested: Some(_) })
         ));
-        assert!(matches!(
-            read(&old.replace('X', "[]")),
-            Err(Refusal::Envelope { .. })
-        ));
+        assert!(matches!(read(&old.replace('X', "[]")), Err(Refusal::Envelope { .. })));
     }
 
     #[test]
     fn nested_too_deep() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        let meta = with("").replace(
-            "{}",
-            &format!("{{\"experimental\":{{\"a\":{{\"b\":{deep}}}}}}}"),
-        );
+        let meta =
+            with("").replace("{}", &format!("{{\"experimental\":{{\"a\":{{\"b\":{deep}}}}}}}"));
         assert_eq!(read(&meta), Err(Refusal::TooDeep));
         assert!(read(&with(&format!(",\"vendor\":{deep}"))).is_ok());
     }

@@ -82,8 +82,7 @@ fn digest_of_container(open: Open) -> u64 {
             sort_by_name(&mut names);
             let is_last = |at: usize| names.get(at + 1).is_none_or(|next| next.0 != names[at].0);
             let counting = (0..names.len()).filter(|at| is_last(*at));
-            let members: Vec<_> =
-                counting.map(|at| (&names[at].0, values[names[at].1])).collect();
+            let members: Vec<_> = counting.map(|at| (&names[at].0, values[names[at].1])).collect();
             digest_of(&("object", members))
         }
     }
@@ -156,11 +155,7 @@ mod tests {
             ("true", "false", false),
             (r#""é""#, r#""\u00e9""#, true),
             (r#""\ud83d""#, r#""\ud83d""#, true),
-            (
-                r#"{"a":1,"b":[1,{"c":null}]}"#,
-                r#"{ "b": [1.0, {"c": null}], "a": 1 }"#,
-                true,
-            ),
+            (r#"{"a":1,"b":[1,{"c":null}]}"#, r#"{ "b": [1.0, {"c": null}], "a": 1 }"#, true),
             (r#"{"a":1,"a":2}"#, r#"{"a":2}"#, true),
             (r#"["a","b"]"#, r#"["b","a"]"#, false),
             (r#"{"a":[]}"#, r#"{"a":{}}"#, false),

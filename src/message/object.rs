@@ -35,10 +35,7 @@ impl<'a> Object<'a> {
     /// The raw value of a member.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a str> {
-        self.members
-            .iter()
-            .find(|(key, _)| is_key(key, name))
-            .map(|(_, value)| *value)
+        self.members.iter().find(|(key, _)| is_key(key, name)).map(|(_, value)| *value)
     }
 
     /// The decoded value of a string member; `None` when it is absent or anything else.
@@ -93,10 +90,7 @@ impl<'a> Object<'a> {
             let mut at = 0;
             while at < members.len() {
                 let (key, _) = members[at];
-                if members[at + 1..]
-                    .iter()
-                    .any(|(later, _)| same_key(key, later))
-                {
+                if members[at + 1..].iter().any(|(later, _)| same_key(key, later)) {
                     members.remove(at);
                 } else {
                     at += 1;
@@ -146,15 +140,8 @@ impl Spans {
     /// The object again; `text` is the one it was parsed from.
     #[must_use]
     pub fn read<'a>(&self, text: &'a str) -> Object<'a> {
-        let members = self
-            .0
-            .iter()
-            .map(|[a, b, c, d]| (&text[*a..*b], &text[*c..*d]))
-            .collect();
-        Object {
-            members,
-            had_duplicates: false,
-        }
+        let members = self.0.iter().map(|[a, b, c, d]| (&text[*a..*b], &text[*c..*d])).collect();
+        Object { members, had_duplicates: false }
     }
 }
 
@@ -210,13 +197,7 @@ impl<'de> Visitor<'de> for BodyVisitor {
         while let Some(key) = map.next_key::<&RawValue>()? {
             members.push((key.get(), map.next_value::<&RawValue>()?.get()));
         }
-        Ok(Body::Object(
-            Object {
-                members,
-                had_duplicates: false,
-            }
-            .without_duplicates(),
-        ))
+        Ok(Body::Object(Object { members, had_duplicates: false }.without_duplicates()))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
@@ -315,9 +296,7 @@ pub fn is_integer(raw: &str) -> bool {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().unwrap_or(i64::MAX)),
         None => (raw, 0),
     };
-    let fraction = mantissa
-        .split_once('.')
-        .map_or("", |(_, f)| f.trim_end_matches('0'));
+    let fraction = mantissa.split_once('.').map_or("", |(_, f)| f.trim_end_matches('0'));
     let is_zero = mantissa.trim_matches(['-', '0', '.']).is_empty();
     is_zero || i64::try_from(fraction.len()).is_ok_and(|needed| exponent >= needed)
 }
@@ -472,9 +451,7 @@ mod tests {
 
     #[test]
     fn only_objects_are_objects() {
-        for text in [
-            "[]", "1", "null", "\"x\"", "", "{", "{\"a\":}", "{} x", "1e400",
-        ] {
+        for text in ["[]", "1", "null", "\"x\"", "", "{", "{\"a\":}", "{} x", "1e400"] {
             assert!(Object::parse(text).is_none(), "{text}");
         }
         assert!(Object::parse(" { } ").unwrap().is_empty());
@@ -512,19 +489,12 @@ mod tests {
 
     #[test]
     fn deep_values_do_not_recurse() {
-        let text = format!(
-            "{{\"a\":{}{},\"b\":1}}",
-            "[".repeat(200_000),
-            "]".repeat(200_000)
-        );
+        let text = format!("{{\"a\":{}{},\"b\":1}}", "[".repeat(200_000), "]".repeat(200_000));
         assert_eq!(Object::parse(&text).unwrap().get("b"), Some("1"));
     }
 
     #[test]
     fn strings_are_escaped() {
-        assert_eq!(
-            quoted("a\"\\\n\u{1}é\u{2028}"),
-            "\"a\\\"\\\\\\n\\u0001é\u{2028}\""
-        );
+        assert_eq!(quoted("a\"\\\n\u{1}é\u{2028}"), "\"a\\\"\\\\\\n\\u0001é\u{2028}\"");
     }
 }

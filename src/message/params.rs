@@ -16,12 +16,7 @@ pub fn check(method: Method, params: &Object<'_>) -> Result<(), Refusal> {
         }
         Method::PromptsGet => {
             needs_string(params, "name")?;
-            optional(
-                params,
-                "arguments",
-                "an object of strings",
-                is_object_of_strings,
-            )?;
+            optional(params, "arguments", "an object of strings", is_object_of_strings)?;
         }
         Method::ResourcesRead => needs_string(params, "uri")?,
         Method::ToolsList | Method::PromptsList | Method::ResourcesList | Method::TemplatesList => {
@@ -37,9 +32,7 @@ pub fn check(method: Method, params: &Object<'_>) -> Result<(), Refusal> {
 }
 
 fn check_completion(params: &Object<'_>) -> Result<(), Refusal> {
-    let reference = params
-        .object("ref")
-        .ok_or_else(|| wrong("ref", "an object"))?;
+    let reference = params.object("ref").ok_or_else(|| wrong("ref", "an object"))?;
     let target = match reference.string("type").as_deref() {
         Some("ref/prompt") => "name",
         Some("ref/resource") => "uri",
@@ -48,24 +41,15 @@ fn check_completion(params: &Object<'_>) -> Result<(), Refusal> {
     if !reference.get(target).is_some_and(is_string) {
         return Err(Refusal::Params(format!("ref.{target} must be a string")));
     }
-    let argument = params
-        .object("argument")
-        .ok_or_else(|| wrong("argument", "an object"))?;
+    let argument = params.object("argument").ok_or_else(|| wrong("argument", "an object"))?;
     for member in ["name", "value"] {
         if !argument.get(member).is_some_and(is_string) {
-            return Err(Refusal::Params(format!(
-                "argument.{member} must be a string"
-            )));
+            return Err(Refusal::Params(format!("argument.{member} must be a string")));
         }
     }
     if let Some(raw) = params.get("context") {
         let context = Object::parse(raw).ok_or_else(|| wrong("context", "an object"))?;
-        optional(
-            &context,
-            "arguments",
-            "an object of strings",
-            is_object_of_strings,
-        )?;
+        optional(&context, "arguments", "an object of strings", is_object_of_strings)?;
     }
     Ok(())
 }
@@ -87,11 +71,7 @@ fn optional(
     what: &'static str,
     fits: impl Fn(&str) -> bool,
 ) -> Result<(), Refusal> {
-    if params.get(name).is_none_or(fits) {
-        Ok(())
-    } else {
-        Err(wrong(name, what))
-    }
+    if params.get(name).is_none_or(fits) { Ok(()) } else { Err(wrong(name, what)) }
 }
 
 fn wrong(name: &str, what: &str) -> Refusal {
@@ -114,9 +94,7 @@ pub fn is_salient(raw_key: &str) -> bool {
 pub fn write_upward(out: &mut String, params: &Object<'_>, meta: &Object<'_>, token: Option<u64>) {
     let mut up = Writer::new(out);
     for (name, value) in params.iter().filter(|(name, _)| is_salient(name)) {
-        let arguments = is_key(name, "arguments")
-            .then(|| Object::parse(value))
-            .flatten();
+        let arguments = is_key(name, "arguments").then(|| Object::parse(value)).flatten();
         match arguments {
             // Only what counts goes up: not every parser takes the last of two (A6).
             Some(arguments) if arguments.had_duplicates() => arguments.write(up.open("arguments")),
@@ -157,21 +135,9 @@ mod tests {
         for (method, params, fits) in [
             (Method::ToolsCall, r#"{"name":"a"}"#, true),
             (Method::ToolsCall, r#"{"name":"a","arguments":null}"#, false),
-            (
-                Method::ToolsCall,
-                r#"{"name":"a","inputResponses":[]}"#,
-                false,
-            ),
-            (
-                Method::PromptsGet,
-                r#"{"name":"a","arguments":{"x":"y"}}"#,
-                true,
-            ),
-            (
-                Method::PromptsGet,
-                r#"{"name":"a","arguments":{"x":null}}"#,
-                false,
-            ),
+            (Method::ToolsCall, r#"{"name":"a","inputResponses":[]}"#, false),
+            (Method::PromptsGet, r#"{"name":"a","arguments":{"x":"y"}}"#, true),
+            (Method::PromptsGet, r#"{"name":"a","arguments":{"x":null}}"#, false),
             (Method::ResourcesRead, r#"{"uri":1}"#, false),
             (Method::ToolsList, r#"{"cursor":""}"#, true),
             (Method::ToolsList, r#"{"cursor":null}"#, false),
@@ -192,11 +158,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(
-                check(method, &Object::parse(params).unwrap()).is_ok(),
-                fits,
-                "{params}"
-            );
+            assert_eq!(check(method, &Object::parse(params).unwrap()).is_ok(), fits, "{params}");
         }
     }
 
@@ -205,12 +167,7 @@ mod tests {
         let up = |params: &str, token| {
             let params = Object::parse(params).unwrap();
             let mut out = String::new();
-            write_upward(
-                &mut out,
-                &params,
-                &params.object("_meta").unwrap_or_default(),
-                token,
-            );
+            write_upward(&mut out, &params, &params.object("_meta").unwrap_or_default(), token);
             out
         };
         assert_eq!(
@@ -221,10 +178,7 @@ mod tests {
             r#"{"name":"a"}"#
         );
         assert_eq!(
-            up(
-                r#"{"_meta":{"progressToken":"p","traceparent":"t"},"x":1e400}"#,
-                Some(4)
-            ),
+            up(r#"{"_meta":{"progressToken":"p","traceparent":"t"},"x":1e400}"#, Some(4)),
             r#"{"x":1e400,"_meta":{"traceparent":"t","progressToken":4}}"#
         );
     }

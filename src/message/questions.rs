@@ -90,20 +90,14 @@ pub fn read(method: &str, params: &Body<'_>) -> Option<Result<Asked, String>> {
         }
     };
     if params.iter().any(|(_, value)| is_too_deep(value)) {
-        return Some(Err(
-            "\"error\":{\"code\":-32600,\"message\":\"Nested too deep\"}".into(),
-        ));
+        return Some(Err("\"error\":{\"code\":-32600,\"message\":\"Nested too deep\"}".into()));
     }
     if let Err(what) = check(kind, params) {
         return Some(Err(invalid(what)));
     }
     let mut text = String::new();
     write_kept(&mut text, kind, params);
-    Some(Ok(Asked {
-        kind,
-        needs: needs(kind, params),
-        params: text.into(),
-    }))
+    Some(Ok(Asked { kind, needs: needs(kind, params), params: text.into() }))
 }
 
 fn mode(params: &Body<'_>) -> Option<Kind> {
@@ -123,11 +117,7 @@ fn check(kind: Kind, params: &Object<'_>) -> Result<(), &'static str> {
     match kind {
         Kind::Form | Kind::Url if !text("message") => Err("message must be a string"),
         Kind::Url if !text("url") => Err("url must be a string"),
-        Kind::Sampling
-            if !params
-                .get("messages")
-                .is_some_and(|raw| raw.starts_with('[')) =>
-        {
+        Kind::Sampling if !params.get("messages").is_some_and(|raw| raw.starts_with('[')) => {
             Err("messages must be an array")
         }
         Kind::Form | Kind::Url | Kind::Sampling | Kind::Roots => Ok(()),
@@ -192,9 +182,8 @@ fn form(raw: Option<&str>) -> Cow<'_, str> {
         return Cow::Borrowed(raw);
     };
     let lacks = |name| schema.get(name).is_none_or(|value| value == "null");
-    let added = [("type", "\"object\""), ("properties", "{}")]
-        .into_iter()
-        .filter(|(n, _)| lacks(n));
+    let added =
+        [("type", "\"object\""), ("properties", "{}")].into_iter().filter(|(n, _)| lacks(n));
     let added: Vec<_> = added.collect();
     if added.is_empty() {
         return Cow::Borrowed(raw);
@@ -307,11 +296,7 @@ pub fn required_visits(error: &Body<'_>) -> Option<Vec<(Box<str>, Asked)>> {
         kept.raw("url", url);
         kept.raw("message", message);
         kept.end();
-        let asked = Asked {
-            kind: Kind::Url,
-            needs: Capabilities::URL,
-            params: text.into(),
-        };
+        let asked = Asked { kind: Kind::Url, needs: Capabilities::URL, params: text.into() };
         Some((id.into(), asked))
     };
     let visits: Option<Vec<_>> = items.iter().map(visit).collect();
@@ -326,10 +311,7 @@ pub fn declined_visit(server_info: &str) -> String {
     down.raw("resultType", "\"complete\"");
     down.raw("isError", "true");
     let text = "The server requires a visit to a web page for this tool, and it was declined.";
-    down.raw(
-        "content",
-        &format!("[{{\"type\":\"text\",\"text\":\"{text}\"}}]"),
-    );
+    down.raw("content", &format!("[{{\"type\":\"text\",\"text\":\"{text}\"}}]"));
     write_meta(&mut down, None, server_info);
     down.end();
     out
@@ -366,10 +348,7 @@ fn elicited(kind: Kind, answer: &Object<'_>) -> Result<String, &'static str> {
         let scalar =
             |raw: &str| is_string(raw) || is_number(raw) || matches!(raw, "true" | "false");
         let texts = |raw: &str| array(raw).is_some_and(|items| items.into_iter().all(is_string));
-        if !content
-            .iter()
-            .all(|(_, value)| scalar(value) || texts(value))
-        {
+        if !content.iter().all(|(_, value)| scalar(value) || texts(value)) {
             return Err("content values must be strings, numbers, booleans or arrays of strings");
         }
     }
@@ -415,20 +394,13 @@ fn sampled(answer: &Object<'_>, raw: &str, revision: Revision) -> Result<String,
     }
     let Some(block) = one_block(&blocks) else {
         return Ok(
-            "\"error\":{\"code\":-32602,\"message\":\"unsupported sampling content\"}".into(),
+            "\"error\":{\"code\":-32602,\"message\":\"unsupported sampling content\"}".into()
         );
     };
     let mut out = String::from("\"result\":");
     let mut up = Writer::new(&mut out);
     for (name, value) in answer.iter() {
-        up.copy(
-            name,
-            if object::is_key(name, "content") {
-                &block
-            } else {
-                value
-            },
-        );
+        up.copy(name, if object::is_key(name, "content") { &block } else { value });
     }
     up.end();
     Ok(out)
@@ -459,14 +431,10 @@ fn one_block<'a>(blocks: &[&'a str]) -> Option<Cow<'a, str>> {
 }
 
 fn rooted(answer: &Object<'_>, raw: &str) -> Result<String, &'static str> {
-    let roots = answer
-        .get("roots")
-        .and_then(array)
-        .ok_or("roots must be an array")?;
+    let roots = answer.get("roots").and_then(array).ok_or("roots must be an array")?;
     let is_root = |raw: &&str| {
         Object::parse(raw).is_some_and(|root| {
-            root.string("uri")
-                .is_some_and(|uri| uri.starts_with("file://"))
+            root.string("uri").is_some_and(|uri| uri.starts_with("file://"))
                 && root.get("name").is_none_or(is_string)
         })
     };
@@ -486,11 +454,7 @@ pub fn roots_result(paths: &[String]) -> String {
         }
         let mut root = Writer::new(&mut out);
         root.string("uri", &file_uri(path));
-        let name = path
-            .trim_end_matches('/')
-            .rsplit('/')
-            .next()
-            .unwrap_or(path);
+        let name = path.trim_end_matches('/').rsplit('/').next().unwrap_or(path);
         if !name.is_empty() {
             root.string("name", name);
         }
@@ -569,10 +533,7 @@ mod tests {
         ] {
             let body = Object::parse(params).map_or(Body::Absent, Body::Object);
             let refused = read(method, &body).unwrap().unwrap_err();
-            assert!(
-                Object::parse(&format!("{{{refused}}}")).is_some(),
-                "{refused}"
-            );
+            assert!(Object::parse(&format!("{{{refused}}}")).is_some(), "{refused}");
         }
         assert!(read("ping", &Body::Absent).is_none());
     }
@@ -583,11 +544,7 @@ mod tests {
         for (kind, raw, expected) in [
             (Kind::Form, "5", None),
             (Kind::Form, r#"{"result":{}}"#, None),
-            (
-                Kind::Form,
-                r#"{"action":"accept","content":{"a":[1]}}"#,
-                Some(""),
-            ),
+            (Kind::Form, r#"{"action":"accept","content":{"a":[1]}}"#, Some("")),
             (Kind::Form, r#"{"action":"maybe"}"#, Some("")),
             (
                 Kind::Form,
@@ -618,17 +575,9 @@ mod tests {
                 r#"{"role":"user","model":"m","content":[{"type":"image"},{"type":"text","text":"b"}]}"#,
                 Some(r#""error":{"code":-32602,"message":"unsupported sampling content"}"#),
             ),
-            (
-                Kind::Sampling,
-                r#"{"role":"user","model":"m","content":"x"}"#,
-                Some(""),
-            ),
+            (Kind::Sampling, r#"{"role":"user","model":"m","content":"x"}"#, Some("")),
             (Kind::Roots, r#"{"roots":[{"uri":"http://x"}]}"#, Some("")),
-            (
-                Kind::Roots,
-                r#"{"roots":[]}"#,
-                Some(r#""result":{"roots":[]}"#),
-            ),
+            (Kind::Roots, r#"{"roots":[]}"#, Some(r#""result":{"roots":[]}"#)),
         ] {
             match (answer(kind, raw, old), expected) {
                 (Answer::Missing, None) | (Answer::Illegal(_), Some("")) => {}

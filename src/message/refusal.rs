@@ -154,9 +154,8 @@ impl Refusal {
                 quoted(problem)
             )),
             Refusal::UnsupportedVersion { requested } => {
-                let requested = requested
-                    .as_ref()
-                    .map_or(String::new(), |raw| format!(",\"requested\":{raw}"));
+                let requested =
+                    requested.as_ref().map_or(String::new(), |raw| format!(",\"requested\":{raw}"));
                 Some(format!("{{\"supported\":[\"{MODERN}\"]{requested}}}"))
             }
             Refusal::NotSupported(capability) => Some(format!(
@@ -210,10 +209,8 @@ pub fn write_upstream_error(out: &mut String, method: Method, error: &Body<'_>) 
         Body::Object(object) => object,
         Body::Absent | Body::Null | Body::Other => &empty,
     };
-    let message = object
-        .get("message")
-        .filter(|raw| is_string(raw))
-        .unwrap_or("\"Upstream error\"");
+    let message =
+        object.get("message").filter(|raw| is_string(raw)).unwrap_or("\"Upstream error\"");
     let code = error_code(error);
     let data = object.get("data");
     out.push_str("\"error\":");
@@ -248,9 +245,8 @@ fn is_reserved(code: i64) -> bool {
 
 /// Codes that mean bad parameters in 2026-07-28.
 fn mapped(code: i64, message: &str, method: Method) -> i64 {
-    let unknown_name = ["\"Unknown resource", "\"Unknown prompt"]
-        .iter()
-        .any(|s| message.starts_with(s));
+    let unknown_name =
+        ["\"Unknown resource", "\"Unknown prompt"].iter().any(|s| message.starts_with(s));
     let by_name = matches!(method, Method::ResourcesRead | Method::PromptsGet);
     match code {
         code::RESOURCE_NOT_FOUND => code::INVALID_PARAMS,
@@ -292,11 +288,7 @@ mod tests {
                 r#"{"code":-32099,"message":"m"}"#,
                 r#""error":{"code":-32603,"message":"m","data":{"upstreamCode":-32099}}"#,
             ),
-            (
-                call,
-                r#"{"code":-32019,"message":"m"}"#,
-                r#""error":{"code":-32019,"message":"m"}"#,
-            ),
+            (call, r#"{"code":-32019,"message":"m"}"#, r#""error":{"code":-32019,"message":"m"}"#),
             (
                 call,
                 r#"{"code":0,"message":"Unknown prompt: x"}"#,
@@ -307,26 +299,14 @@ mod tests {
                 r#"{"code":0,"message":"Unknown prompt: x"}"#,
                 r#""error":{"code":-32602,"message":"Unknown prompt: x"}"#,
             ),
-            (
-                call,
-                r#"{"code":"x","message":"m"}"#,
-                r#""error":{"code":-32603,"message":"m"}"#,
-            ),
+            (call, r#"{"code":"x","message":"m"}"#, r#""error":{"code":-32603,"message":"m"}"#),
             (
                 call,
                 r#"{"code":1.5,"message":5}"#,
                 r#""error":{"code":-32603,"message":"Upstream error"}"#,
             ),
-            (
-                call,
-                "7",
-                r#""error":{"code":-32603,"message":"Upstream error"}"#,
-            ),
-            (
-                call,
-                r#"{"code":5,"message":"m","odd":1}"#,
-                r#""error":{"code":5,"message":"m"}"#,
-            ),
+            (call, "7", r#""error":{"code":-32603,"message":"Upstream error"}"#),
+            (call, r#"{"code":5,"message":"m","odd":1}"#, r#""error":{"code":5,"message":"m"}"#),
         ] {
             assert_eq!(down(method, error), expected, "{error}");
         }
@@ -337,18 +317,12 @@ mod tests {
         for refusal in [
             Refusal::NotSupported("prompts"),
             Refusal::MissingCapability(Capabilities::ROOTS),
-            Refusal::Envelope {
-                key: "_meta",
-                problem: "x\"y".into(),
-            },
+            Refusal::Envelope { key: "_meta", problem: "x\"y".into() },
             Refusal::UnsupportedVersion { requested: None },
             Refusal::Restarted,
         ] {
             let text = format!("{{{}}}", refusal.outcome());
-            assert!(
-                Object::parse(&text).unwrap().object("error").is_some(),
-                "{text}"
-            );
+            assert!(Object::parse(&text).unwrap().object("error").is_some(), "{text}");
         }
     }
 }

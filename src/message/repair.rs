@@ -60,9 +60,7 @@ fn item<'a>(method: Method, entry: &'a str, nulls: bool, found: &mut Findings) -
 
 /// A content block: its own nulls, and those of the resource in it.
 fn block(entry: &str) -> Cow<'_, str> {
-    edit(entry, |name, value| {
-        (name == "\"resource\"").then(|| without_nulls(value))
-    })
+    edit(entry, |name, value| (name == "\"resource\"").then(|| without_nulls(value)))
 }
 
 fn without_nulls(entry: &str) -> Cow<'_, str> {
@@ -74,11 +72,7 @@ fn each<'a>(raw: &'a str, repair: impl Fn(&'a str) -> Cow<'a, str>) -> Cow<'a, s
     let Some(entries) = array(raw) else {
         return Cow::Borrowed(raw);
     };
-    let entries: Vec<_> = entries
-        .into_iter()
-        .filter(|e| *e != "null")
-        .map(repair)
-        .collect();
+    let entries: Vec<_> = entries.into_iter().filter(|e| *e != "null").map(repair).collect();
     let mut out = String::with_capacity(raw.len());
     push_array(&mut out, entries.iter().map(AsRef::as_ref));
     Cow::Owned(out)
@@ -111,18 +105,14 @@ fn tool<'a>(entry: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
     let Some(object) = Object::parse(entry) else {
         return Cow::Borrowed(entry);
     };
-    let schema = object
-        .get("inputSchema")
-        .map_or(Cow::Borrowed(PLAIN_SCHEMA), schema);
+    let schema = object.get("inputSchema").map_or(Cow::Borrowed(PLAIN_SCHEMA), schema);
     let is_whole = object.get("inputSchema").is_some_and(|raw| *raw == *schema);
     let has_nulls = nulls && object.iter().any(|(_, value)| value == "null");
     if is_whole && !has_nulls {
         return Cow::Borrowed(entry);
     }
     if !is_whole {
-        let name = object
-            .string("name")
-            .unwrap_or(Cow::Borrowed("without a name"));
+        let name = object.string("name").unwrap_or(Cow::Borrowed("without a name"));
         found.push(format!(
             "tool {name}: inputSchema repaired, clients would reject the whole list"
         ));
@@ -172,7 +162,8 @@ fn schema(raw: &str) -> Cow<'_, str> {
 /// By code points, stable; a tool without a string name goes to the end (D9).
 fn sorted_by_name<'a>(tools: &[Cow<'a, str>]) -> Vec<Cow<'a, str>> {
     let name = |tool: &Cow<'a, str>| {
-        Object::parse(tool).and_then(|tool| tool.string("name").map(|name| Cow::Owned(name.into_owned())))
+        Object::parse(tool)
+            .and_then(|tool| tool.string("name").map(|name| Cow::Owned(name.into_owned())))
     };
     let named = tools.iter().zip(0..).filter_map(|(tool, at)| Some((name(tool)?, at)));
     let mut named: Vec<(Cow<'_, str>, usize)> = named.collect();
@@ -223,11 +214,7 @@ mod tests {
     use super::*;
 
     fn check(method: Method, raw: &str, expected: &str) {
-        assert_eq!(
-            items(method, raw, raw.contains("null"), &mut Vec::new()),
-            expected,
-            "{raw}"
-        );
+        assert_eq!(items(method, raw, raw.contains("null"), &mut Vec::new()), expected, "{raw}");
     }
 
     #[test]
@@ -237,10 +224,7 @@ mod tests {
                 r#"[{"name":"b","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}]"#,
                 r#"[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}}]"#,
             ),
-            (
-                r#"[{"x":1}]"#,
-                r#"[{"x":1,"inputSchema":{"type":"object"}}]"#,
-            ),
+            (r#"[{"x":1}]"#, r#"[{"x":1,"inputSchema":{"type":"object"}}]"#),
             (
                 r#"[{"name":"a","inputSchema":{"properties":{}}}]"#,
                 r#"[{"name":"a","inputSchema":{"type":"object","properties":{}}}]"#,
@@ -300,17 +284,9 @@ mod tests {
         );
         for (raw, expected) in [
             (Some(r#"{"values":["a"]}"#), r#"{"values":["a"]}"#),
-            (
-                Some(r#"{"values":null,"total":3}"#),
-                r#"{"total":3,"values":[]}"#,
-            ),
+            (Some(r#"{"values":null,"total":3}"#), r#"{"total":3,"values":[]}"#),
             (None, r#"{"values":[]}"#),
-            (
-                Some(&*format!(
-                    r#"{{"values":{many},"hasMore":false,"total":101}}"#
-                )),
-                cut.as_str(),
-            ),
+            (Some(&*format!(r#"{{"values":{many},"hasMore":false,"total":101}}"#)), cut.as_str()),
         ] {
             assert_eq!(completion(raw), expected);
         }

@@ -67,23 +67,17 @@ fn ours(method: Method, name: &str) -> bool {
 /// Optional members for which clients take absence but not null (D10).
 fn is_dropped_null(method: Method, name: &str) -> bool {
     method != Method::Vendor
-        && ["isError", "description", "nextCursor"]
-            .iter()
-            .any(|member| is_key(name, member))
+        && ["isError", "description", "nextCursor"].iter().any(|member| is_key(name, member))
 }
 
 /// The server's own hints only where they are valid, else the option's (D2, D3).
 fn write_cache_hints(down: &mut Writer<'_>, result: &Object<'_>, stamp: Stamp<'_>) {
-    let ttl = result
-        .get("ttlMs")
-        .filter(|raw| is_integer(raw) && !raw.starts_with('-'));
+    let ttl = result.get("ttlMs").filter(|raw| is_integer(raw) && !raw.starts_with('-'));
     match ttl {
         Some(raw) => down.raw("ttlMs", raw),
         None => down.raw("ttlMs", &stamp.cache_ttl_ms.to_string()),
     }
-    let scope = result
-        .get("cacheScope")
-        .filter(|raw| matches!(*raw, "\"public\"" | "\"private\""));
+    let scope = result.get("cacheScope").filter(|raw| matches!(*raw, "\"public\"" | "\"private\""));
     down.raw("cacheScope", scope.unwrap_or("\"private\""));
 }
 
@@ -112,9 +106,7 @@ pub fn kept_meta<'a>(meta: &Object<'a>) -> Vec<(&'a str, &'a str)> {
 fn is_identity(raw: &str) -> bool {
     is_object(raw)
         && Object::parse(raw).is_some_and(|info| {
-            ["name", "version"]
-                .iter()
-                .all(|name| info.get(name).is_some_and(is_string))
+            ["name", "version"].iter().all(|name| info.get(name).is_some_and(is_string))
         })
 }
 
@@ -151,17 +143,8 @@ mod tests {
 
     fn complete(method: Method, result: &str) -> String {
         let mut out = String::new();
-        let stamp = Stamp {
-            server_info: "{}",
-            cache_ttl_ms: 7,
-        };
-        write_complete(
-            &mut out,
-            method,
-            &Object::parse(result).unwrap(),
-            stamp,
-            &mut Vec::new(),
-        );
+        let stamp = Stamp { server_info: "{}", cache_ttl_ms: 7 };
+        write_complete(&mut out, method, &Object::parse(result).unwrap(), stamp, &mut Vec::new());
         out.strip_prefix("\"result\":{\"resultType\":\"complete\"")
             .and_then(|rest| {
                 rest.strip_suffix(",\"_meta\":{\"io.modelcontextprotocol/serverInfo\":{}}}")
@@ -189,21 +172,9 @@ mod tests {
                 r#"{"nextCursor":null,"tools":null,"ttlMs":1.5}"#,
                 r#","tools":[],"ttlMs":7,"cacheScope":"private""#,
             ),
-            (
-                Method::PromptsGet,
-                r#"{"description":null,"messages":[]}"#,
-                r#","messages":[]"#,
-            ),
-            (
-                Method::Complete,
-                r#"{"completion":{"values":[]}}"#,
-                r#","completion":{"values":[]}"#,
-            ),
-            (
-                Method::Vendor,
-                r#"{"ttlMs":1,"nextCursor":null}"#,
-                r#","ttlMs":1,"nextCursor":null"#,
-            ),
+            (Method::PromptsGet, r#"{"description":null,"messages":[]}"#, r#","messages":[]"#),
+            (Method::Complete, r#"{"completion":{"values":[]}}"#, r#","completion":{"values":[]}"#),
+            (Method::Vendor, r#"{"ttlMs":1,"nextCursor":null}"#, r#","ttlMs":1,"nextCursor":null"#),
         ] {
             assert_eq!(complete(method, result), expected, "{result}");
         }
@@ -212,10 +183,7 @@ mod tests {
     #[test]
     fn meta() {
         for (meta, expected) in [
-            (
-                r#"{"a":1}"#,
-                r#"{"a":1,"io.modelcontextprotocol/serverInfo":{}}"#,
-            ),
+            (r#"{"a":1}"#, r#"{"a":1,"io.modelcontextprotocol/serverInfo":{}}"#),
             (
                 r#"{"io.modelcontextprotocol/related-task":1}"#,
                 r#"{"io.modelcontextprotocol/serverInfo":{}}"#,

@@ -86,12 +86,8 @@ pub enum Revision {
 
 impl Revision {
     /// All of them, newest first: the order in which they are offered (H4).
-    pub const NEWEST_FIRST: [Revision; 4] = [
-        Revision::R2025_11,
-        Revision::R2025_06,
-        Revision::R2025_03,
-        Revision::R2024_11,
-    ];
+    pub const NEWEST_FIRST: [Revision; 4] =
+        [Revision::R2025_11, Revision::R2025_06, Revision::R2025_03, Revision::R2024_11];
 
     /// As written on the wire.
     #[must_use]
@@ -107,9 +103,7 @@ impl Revision {
     /// The revision of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::NEWEST_FIRST
-            .into_iter()
-            .find(|revision| revision.name() == name)
+        Self::NEWEST_FIRST.into_iter().find(|revision| revision.name() == name)
     }
 }
 
@@ -188,10 +182,7 @@ impl Method {
     /// May it be answered with questions (E1)?
     #[must_use]
     pub fn is_mrtr(self) -> bool {
-        matches!(
-            self,
-            Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead
-        )
+        matches!(self, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
     }
 
     /// Is it one of the list methods, which may be answered from memory (D6)?
@@ -244,16 +235,8 @@ impl Method {
 }
 
 /// Severities of log messages, mildest first (F14).
-pub const LOG_LEVELS: [&str; 8] = [
-    "debug",
-    "info",
-    "notice",
-    "warning",
-    "error",
-    "critical",
-    "alert",
-    "emergency",
-];
+pub const LOG_LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 #[cfg(test)]
 mod tests {

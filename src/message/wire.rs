@@ -55,8 +55,7 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn is_version_2(&self) -> bool {
-        self.jsonrpc
-            .is_some_and(|raw| object::string(raw).is_some_and(|v| v == "2.0"))
+        self.jsonrpc.is_some_and(|raw| object::string(raw).is_some_and(|v| v == "2.0"))
     }
 }
 
@@ -311,24 +310,12 @@ mod tests {
     fn client_lines() {
         for (text, expected) in [
             (r#"{"jsonrpc":"2.0","id":1,"method":"a"}"#, "request 1 a"),
-            (
-                r#"{"jsonrpc":"2.0","id":"","method":"a","params":{}}"#,
-                "request \"\" a",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":1.0,"method":"a"}"#,
-                "request 1.0 a",
-            ),
+            (r#"{"jsonrpc":"2.0","id":"","method":"a","params":{}}"#, "request \"\" a"),
+            (r#"{"jsonrpc":"2.0","id":1.0,"method":"a"}"#, "request 1.0 a"),
             (r#"{"jsonrpc":"2.0","method":"a"}"#, "notification a"),
             (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, "response"),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"a","params":"\ud83d"}"#,
-                "request 1 a",
-            ),
-            (
-                r#"{"jsonrpc":"2.0","id":1,"method":"a","params":1e400}"#,
-                "request 1 a",
-            ),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","params":"\ud83d"}"#, "request 1 a"),
+            (r#"{"jsonrpc":"2.0","id":1,"method":"a","params":1e400}"#, "request 1 a"),
             (r#"{"id":1,"method":"a"}"#, "invalid 1"),
             (r#"{"jsonrpc":"2.0","id":null,"method":"a"}"#, "invalid -"),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"a"}"#, "invalid -"),
@@ -372,20 +359,14 @@ mod tests {
         let text = r#"[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":3,"result":{}},5]"#;
         let messages = from_server(text);
         assert!(matches!(messages[0], FromServer::Notification(..)));
-        assert!(matches!(
-            messages[1],
-            FromServer::Response(Some("3"), Ok(_))
-        ));
+        assert!(matches!(messages[1], FromServer::Response(Some("3"), Ok(_))));
         assert!(matches!(messages[2], FromServer::Noise));
     }
 
     #[test]
     fn broken_answers_name_their_request() {
         for (text, expected) in [
-            (
-                r#"{"jsonrpc":"2.0","id":12,"result":{"a":"he said "no""}}"#,
-                Some(12),
-            ),
+            (r#"{"jsonrpc":"2.0","id":12,"result":{"a":"he said "no""}}"#, Some(12)),
             (r#"{"jsonrpc":"2.0","id" : 12,"result":"#, Some(12)),
             (r#"{"id":12,"method":"x","#, None),
             (r#"starting {"id":12}"#, None),
