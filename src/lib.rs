@@ -1,4 +1,26 @@
 //! mcp-uplift: serves a legacy stdio MCP server to MCP 2026-07-28 clients.
+//!
+//! The story of one message:
+//!
+//! ```text
+//! client stdin                                                            client stdout
+//!    │ bytes                                                                    ▲ bytes
+//!  shell   lines, bounded                                     shell   writes, never blocks
+//!    │ Event::ClientLine                                   Effect::ToClient     │
+//!    ▼                                                                          │
+//!  bridge/from_client   envelope (B) ─▶ lane (D6) ─▶ chain   ─▶  results, refusal (D, L)
+//!    │ Effect::ToServer                                   Event::ServerLine     ▲
+//!    ▼                                                                          │
+//!  shell ─▶ child stdin                                    child stdout ─▶ shell
+//! ```
+//!
+//! A question of the server takes the right-hand side up to `chain`, leaves as `input_required`,
+//! and its answer comes in on the left like any request.
+//!
+//! Three kinds of code: [`message`] is text without state, [`bridge`] is state without the world,
+//! `shell` is the world without decisions; `sys` holds every `unsafe`. Arrows of `use` go only in
+//! that direction. Rule names (A1, D6, E5 ...) are those of the translation contract; a rule
+//! stands where its decision is taken.
 
 pub mod args;
 pub mod bridge;

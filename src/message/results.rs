@@ -25,43 +25,64 @@ pub fn write_complete(
     let mut down = Writer::new(out);
     down.raw("resultType", "\"complete\"");
     let required = method.array_member();
-    let mut has_required = false;
+    let is_required = |name: &str| required.is_some_and(|member| is_key(name, member));
+    let (mut has_required, mut has_meta, mut has_completion) = (false, false, false);
     for (name, value) in result.iter() {
-        if ours(method, name) || (value == "null" && is_dropped_null(method, name)) {
-            continue;
-        }
-        if required.is_some_and(|member| is_key(name, member)) {
+        if is_required(name) {
             has_required = true;
-            if value == "null" {
-                down.copy(name, "[]");
-            } else {
-                let nulls = value.contains("null");
-                down.copy(name, &repair::items(method, value, nulls, found));
-            }
-        } else {
+            write_array(&mut down, method, name, value, found);
+        } else if is_key(name, "_meta") {
+            has_meta = true;
+            write_meta(&mut down, Some(value), stamp.server_info);
+        } else if method == Method::Complete && is_key(name, "completion") {
+            has_completion = true;
+            down.raw("completion", &repair::completion(Some(value)));
+        } else if !is_ours(method, name) && (value != "null" || !is_dropped_null(method, name)) {
             down.copy(name, value);
         }
     }
-    if let (Some(member), false) = (required, has_required) {
+    if let Some(member) = required.filter(|_| !has_required && is_left_out(method, result)) {
         down.raw(member, "[]");
     }
-    if method == Method::Complete {
-        down.raw("completion", &repair::completion(result.get("completion")));
+    if method == Method::Complete && !has_completion {
+        down.raw("completion", &repair::completion(None));
     }
     if method.is_cacheable() {
         write_cache_hints(&mut down, result, stamp);
     }
-    write_meta(&mut down, result.get("_meta"), stamp.server_info);
+    if !has_meta {
+        write_meta(&mut down, None, stamp.server_info);
+    }
     down.end();
 }
 
+fn write_array(
+    down: &mut Writer<'_>,
+    method: Method,
+    name: &str,
+    value: &str,
+    found: &mut Findings,
+) {
+    if value == "null" {
+        down.copy(name, "[]");
+    } else {
+        down.copy(name, &repair::items(method, value, value.contains("null"), found));
+    }
+}
+
+/// Is the absent array one that a server leaves out when it is empty (D12)? A prompt without
+/// messages but with members that no prompt has is something else, and nothing is made of it.
+fn is_left_out(method: Method, result: &Object<'_>) -> bool {
+    const PROMPT: [&str; 3] = ["description", "_meta", "resultType"];
+    method != Method::PromptsGet
+        || result.iter().all(|(name, _)| PROMPT.iter().any(|member| is_key(name, member)))
+}
+
 /// Members that are written apart, whatever the server said.
-fn ours(method: Method, name: &str) -> bool {
+fn is_ours(method: Method, name: &str) -> bool {
     const CACHE: [&str; 2] = ["ttlMs", "cacheScope"];
     is_key(name, "resultType")
-        || is_key(name, "_meta")
         || (method != Method::Vendor && CACHE.iter().any(|member| is_key(name, member)))
-        || (method == Method::Complete && is_key(name, "completion"))
 }
 
 /// Optional members for which clients take absence but not null (D10).
@@ -173,6 +194,8 @@ mod tests {
                 r#","tools":[],"ttlMs":7,"cacheScope":"private""#,
             ),
             (Method::PromptsGet, r#"{"description":null,"messages":[]}"#, r#","messages":[]"#),
+            (Method::PromptsGet, r#"{"description":"d"}"#, r#","description":"d","messages":[]"#),
+            (Method::PromptsGet, r#"{"prompt":{}}"#, r#","prompt":{}"#),
             (Method::Complete, r#"{"completion":{"values":[]}}"#, r#","completion":{"values":[]}"#),
             (Method::Vendor, r#"{"ttlMs":1,"nextCursor":null}"#, r#","ttlMs":1,"nextCursor":null"#),
         ] {
