@@ -3,7 +3,7 @@
 //! Each function takes the raw array and gives the repaired one, or nothing when it may go down
 //! as it is. Everything that is not named here stays as it was sent.
 
-use super::object::{Object, Writer, array, is_object, push_array, sort_by_name};
+use super::object::{Object, Writer, array, is_key, is_object, push_array, sort_by_name};
 use super::vocabulary::Method;
 use std::borrow::Cow;
 
@@ -15,28 +15,17 @@ pub type Findings = Vec<String>;
 /// `nulls`: does the line hold the text `null` at all? Without it most repairs need no look.
 #[must_use]
 pub fn items<'a>(method: Method, raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
-    if method != Method::ToolsList && !nulls {
-        return Cow::Borrowed(raw);
-    }
-    let Some(entries) = array(raw) else {
-        return Cow::Borrowed(raw);
-    };
-    let mut entries: Vec<Cow<'a, str>> = entries
-        .into_iter()
-        .filter(|entry| *entry != "null")
-        .map(|entry| item(method, entry, nulls, found))
-        .collect();
     if method == Method::ToolsList {
-        entries = sorted_by_name(&entries);
+        return tools(raw, nulls, found);
     }
-    let mut out = String::with_capacity(raw.len() + 64);
-    push_array(&mut out, entries.iter().map(AsRef::as_ref));
-    Cow::Owned(out)
+    if !nulls {
+        return Cow::Borrowed(raw);
+    }
+    each(raw, |entry| item(method, entry))
 }
 
-fn item<'a>(method: Method, entry: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
+fn item(method: Method, entry: &str) -> Cow<'_, str> {
     match method {
-        Method::ToolsList => tool(entry, nulls, found),
         Method::PromptsList => edit(entry, |name, value| match name {
             "\"arguments\"" => Some(each(value, without_nulls)),
             _ => None,
@@ -47,7 +36,8 @@ fn item<'a>(method: Method, entry: &'a str, nulls: bool, found: &mut Findings) -
             "\"content\"" => Some(block(value)),
             _ => None,
         }),
-        Method::ResourcesList
+        Method::ToolsList
+        | Method::ResourcesList
         | Method::TemplatesList
         | Method::ResourcesRead
         | Method::Complete
@@ -98,82 +88,103 @@ fn edit<'a>(
     Cow::Owned(out)
 }
 
+/// A list of tools: each repaired, all in the order of their names (D9, D10).
+fn tools<'a>(raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
+    let Some(entries) = array(raw) else { return Cow::Borrowed(raw) };
+    let mut is_as_sent = true;
+    let mut texts = Vec::with_capacity(entries.len());
+    let mut named: Vec<(Cow<'_, str>, usize)> = Vec::with_capacity(entries.len());
+    let mut nameless = Vec::new();
+    for entry in entries {
+        if entry == "null" {
+            is_as_sent = false;
+            continue;
+        }
+        let tool = Object::parse(entry);
+        match tool.as_ref().and_then(|tool| tool.string("name")) {
+            Some(name) => {
+                let is_behind = named.last().is_none_or(|(last, _)| *last <= name);
+                is_as_sent &= is_behind && nameless.is_empty();
+                named.push((name, texts.len()));
+            }
+            None => nameless.push(texts.len()),
+        }
+        let text =
+            tool.map_or(Cow::Borrowed(entry), |tool| repaired_tool(entry, &tool, nulls, found));
+        is_as_sent &= matches!(text, Cow::Borrowed(_));
+        texts.push(text);
+    }
+    if is_as_sent {
+        return Cow::Borrowed(raw);
+    }
+    sort_by_name(&mut named);
+    let order = named.iter().map(|(_, at)| *at).chain(nameless);
+    let mut out = String::with_capacity(raw.len() + 64);
+    push_array(&mut out, order.map(|at| texts[at].as_ref()));
+    Cow::Owned(out)
+}
+
 const PLAIN_SCHEMA: &str = "{\"type\":\"object\"}";
 
-/// A tool: its nulls, and an `inputSchema` that says `"type":"object"` (D10).
-fn tool<'a>(entry: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
-    let Some(object) = Object::parse(entry) else {
-        return Cow::Borrowed(entry);
-    };
-    let schema = object.get("inputSchema").map_or(Cow::Borrowed(PLAIN_SCHEMA), schema);
-    let is_whole = object.get("inputSchema").is_some_and(|raw| *raw == *schema);
-    let has_nulls = nulls && object.iter().any(|(_, value)| value == "null");
-    if is_whole && !has_nulls {
+/// A tool without its nulls, with an `inputSchema` that says `"type":"object"`.
+fn repaired_tool<'a>(
+    entry: &'a str,
+    tool: &Object<'a>,
+    nulls: bool,
+    found: &mut Findings,
+) -> Cow<'a, str> {
+    let given = tool.get("inputSchema");
+    let schema = given.map_or(Cow::Borrowed(PLAIN_SCHEMA), |raw| schema(raw, nulls));
+    let is_whole = given.is_some_and(|raw| *raw == *schema);
+    if is_whole && !(nulls && tool.iter().any(|(_, value)| value == "null")) {
         return Cow::Borrowed(entry);
     }
     if !is_whole {
-        let name = object.string("name").unwrap_or(Cow::Borrowed("without a name"));
+        let name = tool.string("name").unwrap_or(Cow::Borrowed("without a name"));
         found.push(format!(
             "tool {name}: inputSchema repaired, clients would reject the whole list"
         ));
     }
     let mut out = String::with_capacity(entry.len() + 64);
     let mut writer = Writer::new(&mut out);
-    let mut written = false;
-    for (name, value) in object.iter() {
-        if name == "\"inputSchema\"" {
+    for (name, value) in tool.iter() {
+        if is_key(name, "inputSchema") {
             writer.copy(name, &schema);
-            written = true;
         } else if value != "null" {
             writer.copy(name, value);
         }
     }
-    if !written {
+    if given.is_none() {
         writer.raw("inputSchema", &schema);
     }
     writer.end();
     Cow::Owned(out)
 }
 
-fn schema(raw: &str) -> Cow<'_, str> {
-    let Some(object) = Object::parse(raw) else {
-        return Cow::Borrowed(PLAIN_SCHEMA);
+fn schema(raw: &str, nulls: bool) -> Cow<'_, str> {
+    // Nearly every schema starts like this, and then there is nothing to look for.
+    let is_plain = raw.starts_with("{\"type\":\"object\"");
+    if is_plain && !(nulls && raw.contains("null")) {
+        return Cow::Borrowed(raw);
+    }
+    let Some(object) = Object::parse(raw) else { return Cow::Borrowed(PLAIN_SCHEMA) };
+    let is_dropped = |name: &str, value: &str| {
+        value == "null" && (is_key(name, "required") || is_key(name, "properties"))
     };
-    let typed = object.get("type") == Some("\"object\"");
-    if typed && !object.iter().any(|(_, value)| value == "null") {
+    let given = object.get("type");
+    if given == Some("\"object\"") && !object.iter().any(|(name, value)| is_dropped(name, value)) {
         return Cow::Borrowed(raw);
     }
     let mut out = String::with_capacity(raw.len() + 20);
     let mut writer = Writer::new(&mut out);
-    if object.get("type").is_none() {
+    if given.is_none() {
         writer.raw("type", "\"object\"");
     }
-    for (name, value) in object.iter() {
-        if name == "\"type\"" {
-            writer.raw("type", "\"object\"");
-        } else if value != "null" {
-            writer.copy(name, value);
-        }
+    for (name, value) in object.iter().filter(|(name, value)| !is_dropped(name, value)) {
+        writer.copy(name, if is_key(name, "type") { "\"object\"" } else { value });
     }
     writer.end();
     Cow::Owned(out)
-}
-
-/// By code points, stable; a tool without a string name goes to the end (D9).
-fn sorted_by_name<'a>(tools: &[Cow<'a, str>]) -> Vec<Cow<'a, str>> {
-    let name = |tool: &Cow<'a, str>| {
-        Object::parse(tool)
-            .and_then(|tool| tool.string("name").map(|name| Cow::Owned(name.into_owned())))
-    };
-    let named = tools.iter().zip(0..).filter_map(|(tool, at)| Some((name(tool)?, at)));
-    let mut named: Vec<(Cow<'_, str>, usize)> = named.collect();
-    sort_by_name(&mut named);
-    let mut is_named = vec![false; tools.len()];
-    for (_, at) in &named {
-        is_named[*at] = true;
-    }
-    let nameless = (0..tools.len()).filter(|at| !is_named[*at]);
-    named.iter().map(|(_, at)| *at).chain(nameless).map(|at| tools[at].clone()).collect()
 }
 
 /// `completion` with its `values` an array of at most 100 (D11, D12).
@@ -236,6 +247,14 @@ mod tests {
             (
                 r#"[{"name":"a","inputSchema":[]}]"#,
                 r#"[{"name":"a","inputSchema":{"type":"object"}}]"#,
+            ),
+            (
+                r#"[{"name":"a","inputSchema":{"type":"object","title":null,"required":null}}]"#,
+                r#"[{"name":"a","inputSchema":{"type":"object","title":null}}]"#,
+            ),
+            (
+                r#"[{"title":"x","inputSchema":{"type":"object"}},{"name":"a","inputSchema":{"type":"object"}}]"#,
+                r#"[{"name":"a","inputSchema":{"type":"object"}},{"title":"x","inputSchema":{"type":"object"}}]"#,
             ),
             ("[3]", "[3]"),
         ] {
