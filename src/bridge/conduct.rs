@@ -10,7 +10,7 @@ use super::lane::Next;
 use super::modern::Modern;
 use super::relay::Relay;
 use super::upstream::Purpose;
-use crate::message::object::{Body, Object};
+use crate::message::object::{Body, Object, quoted};
 use crate::message::params;
 use crate::message::refusal::{Refusal, write_upstream_error};
 use crate::message::results::{self, Stamp};
@@ -180,14 +180,14 @@ impl Bridge {
             return;
         };
         self.upstream.take(call);
-        let params = format!("{{\"requestId\":{},\"reason\":\"{reason}\"}}", call.0);
+        let params = format!("{{\"requestId\":{},\"reason\":{}}}", call.0, quoted(reason));
         self.tell_server(wire::notification("notifications/cancelled", &params));
     }
 
     /// Gives a chain up: cancels its call, refuses its questions, forgets it (F8, F9, E23). Its
     /// leg, if it has one, is not answered: its client cancelled it.
-    pub(super) fn abandon(&mut self, id: ChainId) {
-        self.cancel_call(id, "the client does not wait for it any more");
+    pub(super) fn abandon(&mut self, id: ChainId, reason: &str) {
+        self.cancel_call(id, reason);
         let Some(mut chain) = self.chains.all.remove(&id) else {
             return;
         };
@@ -234,7 +234,7 @@ impl Bridge {
         }
         let parked: Vec<_> = self.chains.parked().map(|(id, _)| id).collect();
         for chain in parked {
-            self.abandon(chain);
+            self.abandon(chain, "the client has gone");
         }
         self.refuse_roots();
         self.close_streams();

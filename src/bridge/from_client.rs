@@ -2,7 +2,7 @@
 
 use super::event::{Level, Line};
 use super::front::{Era, Held, Leg, Request, Seat};
-use super::relay::{has_claim, requested_version};
+use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
 use super::{Bridge, ServerEra, chain::Chain};
 use crate::message::envelope::Envelope;
 use crate::message::object::{Body, Object, Spans};
@@ -29,11 +29,8 @@ impl Bridge {
                 );
             }
             FromClient::Notification(method, params) => {
-                if method == "notifications/cancelled" {
-                    let id = params.object().and_then(|p| p.get("requestId").and_then(Id::read));
-                    if let Some(id) = id {
-                        self.client_cancelled(&id);
-                    }
+                if let ("notifications/cancelled", Some(params)) = (&*method, params.object()) {
+                    self.client_cancelled(&params);
                 }
             }
             FromClient::Request(id, method, params) => {
@@ -88,6 +85,9 @@ impl Bridge {
                 self.upstream.is_modern || self.settings.server_era == ServerEra::Modern;
             if is_opening && !is_modern_only {
                 return Ok(Judged::Legacy(requested));
+            }
+            if is_modern_only {
+                self.say(Level::Error, NO_LEGACY_CLIENT);
             }
             return Err(Refusal::UnsupportedVersion { requested });
         }
@@ -206,7 +206,9 @@ impl Bridge {
     }
 
     /// `notifications/cancelled` (F7): what was asked under this id is not wanted any more.
-    fn client_cancelled(&mut self, id: &Id) {
+    fn client_cancelled(&mut self, params: &Object<'_>) {
+        let Some(id) = &params.get("requestId").and_then(Id::read) else { return };
+        let reason = params.string("reason").unwrap_or("the client gave it up".into());
         match self.front.seat(id) {
             Some(Seat::Held) => {
                 drop(self.front.take_held(id));
@@ -214,13 +216,13 @@ impl Bridge {
             }
             Some(Seat::Chain(chain)) => {
                 self.front.leave(id);
-                self.abandon(chain);
+                self.abandon(chain, &reason);
             }
             Some(Seat::Stream) => self.cancel_stream(id),
             // Answered already; when that answer was a question, the chain is given up (F9).
             None => {
                 if let Some(chain) = self.chains.parked_leg(id) {
-                    self.abandon(chain);
+                    self.abandon(chain, &reason);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! The client's side: which of its requests are owed an answer, and the debt itself.
 //!
-//! Knows no server and reads no clock. Owner of rules A11 and the `--max-in-flight` part of R.
+//! Knows no server and reads no clock. Owner of rule A11.
 
 use super::ids::ChainId;
 use super::table::Table;

@@ -1,13 +1,16 @@
 //! The protocol core: events in, effects out. No thread, clock, file or process inside.
 //!
 //! ```text
-//!            from_client        ┌── front ── chain ── lane ──┐       from_server
-//!   Event ──▶ session    ──▶    │  ambient   memory          │  ◀──  on_wake
-//!            └──────────────────┴── upstream ────────────────┴──▶ Effect
+//!             what happens           what is owned              what is shared
+//!   Event ──▶ from_client   ──┐      front    lane   memory     conduct    questions
+//!             from_server   ──┼──▶   chain    ambient           streams    visits
+//!             session       ──┤      listen   notices      ◀──  telling              ──▶ Effect
+//!             on_wake       ──┘      upstream
+//!             relay, modern          (lines of one era: their own state, nothing of the rest)
 //! ```
-//! `front`, `lane`, `chain`, `ambient`, `memory`, `listen`, `notices` and `upstream` are nouns: they
-//! own state and know nothing of each other. The other files are directions: each is an `impl Bridge` that takes one
-//! kind of event and connects the nouns. Whatever two directions share is in `conduct`.
+//! The middle column are nouns: each owns its state, takes plain values, gives plain values, sends
+//! nothing and reads no clock. The files beside it are `impl Bridge`: on the left one for each
+//! kind of event, on the right one for each matter that several events touch.
 #![forbid(unsafe_code)]
 
 mod ambient;

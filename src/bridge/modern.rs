@@ -5,7 +5,7 @@
 use super::Bridge;
 use super::event::{Level, Line};
 use super::ids::ServerId;
-use super::relay::{has_claim, requested_version};
+use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
 use super::table::Table;
 use super::upstream::{Phase, Purpose};
 use crate::message::object::{Body, Object, Writer, is_key};
@@ -124,13 +124,15 @@ impl Bridge {
     }
 
     /// May this request pass?
-    fn judge_passed(&self, id: &Id, method: &str, params: &Body<'_>) -> Result<(), Refusal> {
+    fn judge_passed(&mut self, id: &Id, method: &str, params: &Body<'_>) -> Result<(), Refusal> {
+        if method == "initialize" && !has_claim(params) {
+            self.say(Level::Error, NO_LEGACY_CLIENT);
+            return Err(Refusal::UnsupportedVersion { requested: requested_version(params) }); // B9
+        }
         let Some(modern) = &self.modern else { return Ok(()) };
         let limits = &self.settings.limits;
         if modern.is_in_use(id) {
             Err(Refusal::IdInUse)
-        } else if method == "initialize" && !has_claim(params) {
-            Err(Refusal::UnsupportedVersion { requested: requested_version(params) }) // B9
         } else if modern.open.len() + modern.waiting.len()
             >= limits.in_flight + limits.subscriptions
         {

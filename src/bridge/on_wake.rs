@@ -112,7 +112,7 @@ impl Bridge {
                     Level::Info,
                     "nobody answered the server's question in time; the call is given up",
                 );
-                self.abandon(id);
+                self.abandon(id, "its question was not answered in time");
             }
             State::Leveling { until, .. } if *until <= self.now => self.level_set(id),
             State::Visiting { until, .. } if *until <= self.now => self.send_again(id),
@@ -140,7 +140,7 @@ impl Bridge {
                 Level::Warning,
                 "a call got no answer while an older question was open; that question is given up",
             );
-            return self.abandon(older);
+            return self.abandon(older, "its question was not answered, and a later call waits");
         }
         let missing = self.chains.all.get(&id).map(|chain| chain.missing).unwrap_or_default();
         self.cancel_call(id, "timeout");

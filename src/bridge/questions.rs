@@ -269,7 +269,7 @@ impl Bridge {
         }
         if let Some((oldest, _)) = self.chains.parked().min_by_key(|(_, until)| *until) {
             self.say(Level::Warning, "too many questions are open; the oldest call is given up");
-            self.abandon(oldest);
+            self.abandon(oldest, "too many questions are open");
         }
     }
 

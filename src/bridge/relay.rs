@@ -15,6 +15,9 @@ use crate::message::vocabulary::{MODERN, code, key};
 use crate::message::wire::{self, FromClient, FromServer, Id};
 use std::collections::VecDeque;
 
+/// What the person is told when eras do not meet (I8-I13 are not built).
+pub(super) const NO_LEGACY_CLIENT: &str = "the server speaks only 2026-07-28 and the client opened with initialize; such a client cannot be served";
+
 #[derive(Debug)]
 pub(super) struct Relay {
     /// Requests of the client that are not answered.
@@ -191,10 +194,7 @@ impl Bridge {
     /// The server is modern and the client is not: said clearly, and the connection stays open for
     /// a modern one (I8-I13 are not built).
     fn refuse_legacy_client(&mut self, id: &Id, requested: Option<String>) {
-        self.say(
-            Level::Error,
-            "the server speaks only 2026-07-28 and the client opened with initialize; such a client cannot be served",
-        );
+        self.say(Level::Error, NO_LEGACY_CLIENT);
         self.relay = None;
         self.upstream.is_modern = true;
         self.upstream.phase = Phase::Fresh;

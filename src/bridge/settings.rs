@@ -1,4 +1,4 @@
-//! What the command line decides for the core, and the bounds that have no flag.
+//! What the command line decides for the core. A bound without a flag stands beside its owner.
 
 /// Every limit that a flag sets (R). Times in milliseconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]

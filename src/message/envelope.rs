@@ -47,7 +47,7 @@ impl Envelope {
                 problem: if member.is_empty() {
                     "not an object".into()
                 } else {
-                    format!("{member} has an illegal shape")
+                    format!("malformed: {member} has an illegal shape")
                 },
             })?;
         check_client_info(&meta)?;

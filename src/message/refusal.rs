@@ -122,7 +122,8 @@ impl Refusal {
             Refusal::LineTooLong => "Invalid request: line longer than --max-line-bytes".into(),
             Refusal::IdInUse => "Invalid request: request id already in use".into(),
             Refusal::LegacyConnection(version) => format!("Invalid request: this connection uses protocol {version}"),
-            Refusal::Envelope { key, problem } => format!("Invalid params: _meta member {key} is {problem}"),
+            Refusal::Envelope { key: "_meta", problem } => format!("Invalid params: params._meta is {problem}"),
+            Refusal::Envelope { key, problem } => format!("Invalid params: {key} in params._meta is {problem}"),
             Refusal::UnsupportedVersion { .. } => "Unsupported protocol version".into(),
             Refusal::MethodNotFound => "Method not found".into(),
             Refusal::NotSupported(capability) => {

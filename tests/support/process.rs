@@ -1,14 +1,11 @@
 //! The process player: the built program between a scripted client and a scripted server process.
 
-use std::io::{Read, Write};
-use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use mcp_uplift::bridge::Time;
@@ -17,10 +14,11 @@ use super::case::Case;
 use super::checks::check_end;
 use super::client_script::{ClientScript, ClientWorld, Turn};
 use super::json::Json;
+use super::pipes::{Reading, Writer, keep};
 use super::steps::ProcessStep;
 use super::sys;
 use super::transcript::{Transcript, Way};
-use super::work::{Stat, Work, sleep};
+use super::work::{Work, memory_kb, sleep, zombies_of};
 
 /// The word that makes this test program the scripted server.
 pub(crate) const SERVE: &str = "serve-a-case";
@@ -231,18 +229,7 @@ impl Player {
     }
 
     fn peak_mb(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.bridge.id());
-        let status = std::fs::read_to_string(path).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kb = peak.and_then(|peak| peak.split_whitespace().next()?.parse::<u64>().ok());
-        kb.unwrap_or(0) / 1024
-    }
-
-    fn zombies(&self) -> usize {
-        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        let ours = |stat: &Stat| stat.state == "Z" && stat.parent == self.bridge.id();
-        pids.filter_map(Stat::of).filter(ours).count()
+        memory_kb(self.bridge.id(), "VmHWM") / 1024
     }
 }
 
@@ -317,7 +304,7 @@ impl ClientWorld for Player {
                 }
             }
             ProcessStep::ExpectNoZombies => {
-                if self.zombies() > 0 {
+                if zombies_of(self.bridge.id()) > 0 {
                     return Err("the bridge leaves ended servers as zombies".to_owned());
                 }
             }
@@ -360,86 +347,6 @@ fn command(case: &Case, bridge: &Path, work: &Work) -> Result<Command, String> {
     Ok(command)
 }
 
-/// A thread that writes to the bridge, so that one that does not read cannot hold up the case.
-struct Writer {
-    bytes: Sender<Vec<u8>>,
-    written: Receiver<bool>,
-}
-
-impl Writer {
-    fn start(mut stdin: ChildStdin) -> Writer {
-        let (bytes, orders) = channel::<Vec<u8>>();
-        let (report, written) = channel();
-        std::thread::spawn(move || {
-            for bytes in orders {
-                if report.send(stdin.write_all(&bytes).is_ok()).is_err() {
-                    return;
-                }
-            }
-        });
-        Writer { bytes, written }
-    }
-
-    /// Whether it could be written; `None` when it has not been in that time.
-    fn write(&self, bytes: &[u8], time: Duration) -> Option<bool> {
-        self.bytes.send(bytes.to_vec()).ok()?;
-        self.written.recv_timeout(time).ok()
-    }
-}
-
-/// A thread that reads one of the bridge's pipes, and can be told to pause or to close it.
-struct Reading {
-    reading: Arc<AtomicBool>,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-trait Pipe: Read + AsFd + Send + 'static {}
-impl Pipe for ChildStdout {}
-impl Pipe for ChildStderr {}
-
-impl Reading {
-    /// `take` gets what was read; nothing at the end.
-    fn start(mut pipe: impl Pipe, mut take: impl FnMut(&[u8]) + Send + 'static) -> Reading {
-        let reading = Arc::new(AtomicBool::new(true));
-        let stop = Arc::new(AtomicBool::new(false));
-        let (may_read, stopped) = (Arc::clone(&reading), Arc::clone(&stop));
-        let thread = std::thread::spawn(move || {
-            let mut chunk = vec![0; 65536];
-            while !stopped.load(Ordering::SeqCst) {
-                if !may_read.load(Ordering::SeqCst) {
-                    sleep(10);
-                    continue;
-                }
-                if !sys::readable(pipe.as_fd(), 20) || !may_read.load(Ordering::SeqCst) {
-                    continue;
-                }
-                match pipe.read(&mut chunk) {
-                    Ok(size) if size > 0 => take(&chunk[..size]),
-                    Ok(_) | Err(_) => return take(&[]),
-                }
-            }
-        });
-        Reading {
-            reading,
-            stop,
-            thread: Some(thread),
-        }
-    }
-
-    fn ended(&self) -> bool {
-        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
-    }
-
-    /// Closes the pipe.
-    fn stop(&mut self) {
-        self.stop.store(true, Ordering::SeqCst);
-        if let Some(thread) = self.thread.take() {
-            drop(thread.join()); // a panic there has been printed
-        }
-    }
-}
-
 fn split_lines(
     work: Work,
     lines: Sender<(Time, Vec<u8>, bool)>,
@@ -456,13 +363,5 @@ fn split_lines(
         if bytes.is_empty() && !line.is_empty() {
             drop(lines.send((work.now(), std::mem::take(&mut line), false)));
         }
-    }
-}
-
-fn keep(said: Arc<Mutex<Vec<u8>>>) -> impl FnMut(&[u8]) + Send + 'static {
-    move |bytes| {
-        said.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(bytes);
     }
 }

@@ -160,14 +160,14 @@ pub(crate) fn sleep(ms: u64) {
 }
 
 /// What /proc says of a process. The start time tells it from a later one with the same number.
-pub(crate) struct Stat {
-    pub(crate) state: String,
-    pub(crate) parent: u32,
+struct Stat {
+    state: String,
+    parent: u32,
     start: String,
 }
 
 impl Stat {
-    pub(crate) fn of(pid: u32) -> Option<Stat> {
+    fn of(pid: u32) -> Option<Stat> {
         let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         Some(Stat {
@@ -176,4 +176,19 @@ impl Stat {
             start: (*fields.get(19)?).to_owned(),
         })
     }
+}
+
+/// A figure of `/proc/PID/status` in KB, such as `VmRSS` or `VmHWM`; 0 for a process that has gone.
+pub(crate) fn memory_kb(pid: u32, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mut lines = status.lines().filter_map(|line| line.split_once(':'));
+    let figure = lines.find(|(key, _)| *key == name).map(|(_, value)| value);
+    figure.and_then(|figure| figure.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Children of this process that have ended and were not reaped.
+pub(crate) fn zombies_of(parent: u32) -> usize {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(Stat::of).filter(|stat| stat.state == "Z" && stat.parent == parent).count()
 }
