@@ -166,6 +166,10 @@ impl Chain {
         self.call.is_some() && self.request.method.is_mrtr()
     }
 
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.state, State::Waiting { .. })
+    }
+
     pub(super) fn is_running(&self) -> bool {
         matches!(self.state, State::Running { .. })
     }

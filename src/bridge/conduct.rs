@@ -63,32 +63,41 @@ impl Bridge {
         true
     }
 
+    /// Puts a chain whose request is to be sent at the head of the line. A parked one is not: its
+    /// client has to come back first.
+    pub(super) fn wait_again(&mut self, id: ChainId) {
+        let since = self.now;
+        self.chains.change(id, |leg| State::Waiting { leg, since });
+        if !self.chains.all.get(&id).is_some_and(Chain::is_waiting) {
+            return;
+        }
+        self.lane.forget(id);
+        self.lane.wait_ahead(id);
+    }
+
     /// Sends a chain's request up.
-    pub(super) fn forward(&mut self, id: ChainId) {
-        let call = self.upstream.expect(Purpose::Call(id));
-        let sent = self.chains.next_sent();
+    fn forward(&mut self, id: ChainId) {
         let limits = &self.settings.limits;
         let idle = self.now.after(limits.request_timeout_ms);
         let latest = self.now.after(limits.request_max_ms);
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        let token = chain.leg().and_then(|leg| leg.progress_token.as_ref()).map(|_| call.0);
-        chain.progress.is_asked_for = token.is_some();
+        self.chains.change(id, |leg| State::Running { leg, idle, latest, window: None });
+        let sent = self.chains.next_sent();
+        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let Some(leg) = chain.leg() else { return };
+        let wants_progress = leg.progress_token.is_some();
+        let call = self.upstream.expect(Purpose::Call(id));
+        chain.call = Some(call);
+        chain.sent = sent;
+        chain.progress.is_asked_for = wants_progress;
         let request = &chain.request;
+        let token = wants_progress.then_some(call.0);
         let mut up = String::with_capacity(request.size());
         params::write_upward(&mut up, &request.params(), &request.meta(), token);
         let line = wire::request(call.0, &request.name, &up);
-        chain.call = Some(call);
-        chain.sent = sent;
         let is_mrtr = request.method.is_mrtr();
-        if let State::Waiting { leg, .. } | State::Leveling { leg, .. } = chain.state {
-            chain.state = State::Running { leg, idle, latest, window: None };
-            self.chains.all.insert(id, chain);
-            self.tell_server(line);
-            if !is_mrtr {
-                self.watch_roots(id);
-            }
+        self.tell_server(line);
+        if !is_mrtr {
+            self.watch_roots(id);
         }
     }
 

@@ -8,6 +8,7 @@ use super::upstream::{Phase, Purpose};
 use crate::message::object::{Body, Object, is_object};
 use crate::message::questions;
 use crate::message::refusal::Refusal;
+use crate::message::scan::is_json;
 use crate::message::vocabulary::Method;
 use crate::message::wire::{self, FromServer, Id};
 use std::borrow::Cow;
@@ -119,7 +120,7 @@ impl Bridge {
     fn server_noise(&mut self, text: &str) {
         if let Some(call) = wire::broken_answer(text).map(ServerId)
             && let Some(Purpose::Call(_)) = self.upstream.purpose(call)
-            && serde_json::from_str::<&serde_json::value::RawValue>(text).is_err()
+            && !is_json(text)
         {
             self.say(Level::Warning, format!("the server's answer is not JSON: {}", shown(text)));
             return self.fail_call(call, "it is not valid JSON");

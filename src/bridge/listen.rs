@@ -134,28 +134,33 @@ impl Listen {
         }
     }
 
-    /// Streams that have nothing left to wait for, or have waited long enough.
-    pub(super) fn settled(&self, now: Time) -> Vec<Id> {
-        let is_asked = |uri: &String| matches!(self.watched.get(uri), Some(Watch::Asked(_)));
+    /// A stream that has nothing left to wait for, or has waited long enough.
+    pub(super) fn settled(&self, now: Time) -> Option<Id> {
+        let is_granted = |uri: &String| self.watched.get(uri) == Some(&Watch::Granted);
         let due = |stream: &Stream| {
-            stream
-                .stage
-                .waits_until()
-                .is_some_and(|until| until <= now || !stream.honoured.uris.iter().any(is_asked))
+            let until = stream.stage.waits_until();
+            until.is_some_and(|until| until <= now || stream.honoured.uris.iter().all(is_granted))
         };
-        self.streams.iter().filter(|(_, s)| due(s)).map(|(id, _)| id.clone()).collect()
+        self.streams.iter().find(|(_, stream)| due(stream)).map(|(id, _)| id.clone())
     }
 
-    /// Subscriptions of a stream that are still unanswered.
-    pub(super) fn unanswered(&self, stream: &Id) -> Vec<ServerId> {
-        let Some(stream) = self.streams.get(stream) else {
-            return Vec::new();
-        };
-        let asked = |uri: &String| match self.watched.get(uri) {
-            Some(Watch::Asked(id)) => Some(*id),
-            Some(Watch::Granted) | None => None,
-        };
-        stream.honoured.uris.iter().filter_map(asked).collect()
+    /// Takes from a stream, and from all others, the URIs that were not granted in time (G6); the
+    /// subscriptions that are still unanswered.
+    pub(super) fn give_up_ungranted(&mut self, stream: &Id) -> Vec<ServerId> {
+        let Some(stream) = self.streams.get(stream) else { return Vec::new() };
+        let is_granted = |uri: &&String| self.watched.get(*uri) == Some(&Watch::Granted);
+        let late: Vec<_> =
+            stream.honoured.uris.iter().filter(|uri| !is_granted(uri)).cloned().collect();
+        let mut unanswered = Vec::new();
+        for uri in late {
+            if let Some(Watch::Asked(id)) = self.watched.remove(&uri) {
+                unanswered.push(id);
+            }
+            for stream in self.streams.values_mut() {
+                stream.honoured.uris.retain(|watched| *watched != uri);
+            }
+        }
+        unanswered
     }
 
     /// Ends a stream: the URIs that nobody watches any more. `None`: there is no such stream.
@@ -228,12 +233,12 @@ mod tests {
         listen.streams.insert(a.clone(), stream(&["x", "y"]));
         assert!(listen.unwatched(&["x".into()]).is_empty());
         listen.streams.insert(b.clone(), stream(&["x"]));
-        assert!(listen.settled(Time(0)).is_empty());
+        assert_eq!(listen.settled(Time(0)), None);
         listen.answered(ServerId(7), false);
         listen.answered(ServerId(1), true);
-        assert_eq!(listen.settled(Time(0)), std::slice::from_ref(&b));
+        assert_eq!(listen.settled(Time(0)), Some(b.clone()));
         listen.answered(ServerId(2), false);
-        assert_eq!(listen.settled(Time(0)).len(), 2);
+        assert_eq!(listen.settled(Time(0)), Some(a.clone()));
         assert_eq!(listen.remove(&a), Some(vec![]));
         assert_eq!(listen.remove(&b), Some(vec!["x".to_string()]));
         assert_eq!(listen.remove(&b), None);

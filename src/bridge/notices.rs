@@ -3,6 +3,7 @@
 //! Knows no chain and no token but by text, reads no clock, sends nothing.
 
 use super::event::Time;
+use crate::message::decimal::Decimal;
 use crate::message::notes::Update;
 
 /// Updates a second for one token (F5). A burst up to this many passes whole.
@@ -29,7 +30,7 @@ pub(super) struct Progress {
     /// The call went up with a token of ours (F4).
     pub(super) is_asked_for: bool,
     /// The last value told under each of the client's tokens (F4).
-    marks: Vec<(Box<str>, f64)>,
+    marks: Vec<(Box<str>, Decimal)>,
     held: Option<Update>,
     /// The second that is being counted.
     second: Time,
@@ -39,9 +40,9 @@ pub(super) struct Progress {
 impl Progress {
     /// An update for the leg with this token. Values must rise (F3), and not too often (F5).
     pub(super) fn take(&mut self, token: &str, update: Update, now: Time) -> Verdict {
-        let mark = self.marks.iter().find(|(known, _)| **known == *token).map(|(_, value)| *value);
-        let last = self.held.as_ref().map(|held| held.value).or(mark);
-        if last.is_some_and(|last| update.value <= last) {
+        let mark = self.marks.iter().find(|(known, _)| **known == *token).map(|(_, value)| value);
+        let last = self.held.as_ref().map(|held| &held.value).or(mark);
+        if last.is_some_and(|last| update.value <= *last) {
             return Verdict::Dropped;
         }
         if now.since(self.second) >= SECOND_MS {
@@ -52,7 +53,7 @@ impl Progress {
             return Verdict::Held;
         }
         self.count += 1;
-        self.mark(token, update.value);
+        self.mark(token, update.value.clone());
         Verdict::Emit(update)
     }
 
@@ -60,7 +61,7 @@ impl Progress {
     pub(super) fn flush(&mut self, token: &str) -> Option<Update> {
         let update = self.held.take()?;
         self.count += 1;
-        self.mark(token, update.value);
+        self.mark(token, update.value.clone());
         Some(update)
     }
 
@@ -74,7 +75,7 @@ impl Progress {
         self.held.as_ref().map(|_| self.second.after(SECOND_MS))
     }
 
-    fn mark(&mut self, token: &str, value: f64) {
+    fn mark(&mut self, token: &str, value: Decimal) {
         if let Some((_, mark)) = self.marks.iter_mut().find(|(known, _)| **known == *token) {
             *mark = value;
         } else if self.marks.len() < MOST_TOKENS {
@@ -111,20 +112,20 @@ impl LogLevel {
 mod tests {
     use super::*;
 
-    fn update(value: f64) -> Update {
-        Update { value, members: value.to_string().into() }
+    fn update(value: &str) -> Update {
+        Update { value: Decimal::read(value).unwrap(), members: value.into() }
     }
 
     #[test]
     fn values_rise_for_each_token() {
         let mut progress = Progress::default();
         for (token, value, passes) in [
-            ("0", 1.0, true),
-            ("0", 1.0, false),
-            ("0", 0.5, false),
-            ("0", 2.5, true),
-            ("\"0\"", 1.0, true),
-            ("0", 2.0, false),
+            ("0", "1.0", true),
+            ("0", "1.0", false),
+            ("0", "0.5", false),
+            ("0", "2.5", true),
+            ("\"0\"", "1.0", true),
+            ("0", "2.0", false),
         ] {
             let verdict = progress.take(token, update(value), Time(0));
             assert_eq!(verdict != Verdict::Dropped, passes, "{token} {value}");
@@ -136,14 +137,14 @@ mod tests {
         let mut progress = Progress::default();
         let emitted = (1..=100)
             .filter(|n| {
-                matches!(progress.take("0", update(f64::from(*n)), Time(5)), Verdict::Emit(_))
+                matches!(progress.take("0", update(&n.to_string()), Time(5)), Verdict::Emit(_))
             })
             .count();
         assert_eq!(emitted, 20);
         assert_eq!(progress.due(), Some(Time(1000)));
-        assert_eq!(progress.flush("0").map(|u| u.value), Some(100.0));
+        assert_eq!(progress.flush("0").map(|u| u.members), Some("100".into()));
         assert_eq!(progress.due(), None);
-        assert_eq!(progress.take("0", update(100.0), Time(2000)), Verdict::Dropped);
+        assert_eq!(progress.take("0", update("100"), Time(2000)), Verdict::Dropped);
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The wrapped server's life: start, handshake, loss, next process (H1-H6, H12, H13, B8, C3).
 
-use super::chain::State;
+use super::chain::{Chain, State};
 use super::event::{Effect, Exit, Generation, Level};
-use super::ids::ChainId;
 use super::modern::Modern;
 use super::relay::is_modern_refusal;
 use super::upstream::{CLOSED_MS, LISTING_MS, PROBE_MS, Phase, Purpose};
@@ -175,11 +174,29 @@ impl Bridge {
         self.upstream.was_ready = true;
         self.upstream.is_wanted = false;
         self.say(Level::Info, "the server is ready");
+        self.judge_waiting_again();
         self.revive_streams();
         for held in std::mem::take(&mut self.front.held) {
             self.admit(held);
         }
         self.pump();
+    }
+
+    /// What waited for its turn while the process changed was judged by the old one's capabilities
+    /// (B8, H5).
+    fn judge_waiting_again(&mut self) {
+        let Some(offers) = self.upstream.ready_profile().map(|profile| profile.offers) else {
+            return;
+        };
+        let lost = |chain: &Chain| match chain.request.method.capability() {
+            Some(capability) if !offers.has(capability) => Some(Refusal::NotSupported(capability)),
+            _ => None,
+        };
+        let waiting = self.chains.all.iter().filter(|(_, chain)| chain.is_waiting());
+        let refused: Vec<_> = waiting.filter_map(|(id, chain)| Some((*id, lost(chain)?))).collect();
+        for (id, refusal) in refused {
+            self.fail(id, &refusal);
+        }
     }
 
     /// Asks whether the server is a modern one (I5).
@@ -287,14 +304,6 @@ impl Bridge {
         self.leave_server();
         self.upstream.crashed(self.now);
         self.fail_waiting(how);
-    }
-
-    /// Puts a chain whose request is to be sent at the head of the line.
-    fn wait_again(&mut self, id: ChainId) {
-        let since = self.now;
-        self.chains.change(id, |leg| State::Waiting { leg, since });
-        self.lane.forget(id);
-        self.lane.wait_ahead(id);
     }
 
     /// Makes the process end; until it has, nothing is sent to it or believed of it.

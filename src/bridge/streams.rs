@@ -69,14 +69,12 @@ impl Bridge {
 
     /// Opens every stream that waits for nothing any more (G4, G6, G14).
     pub(super) fn settle_streams(&mut self) {
-        for id in self.listen.settled(self.now) {
-            for late in self.listen.unanswered(&id) {
+        // One at a time: giving up a URI may settle another stream.
+        while let Some(id) = self.listen.settled(self.now) {
+            for late in self.listen.give_up_ungranted(&id) {
                 self.upstream.take(late);
-                self.listen.answered(late, false);
             }
-            let Some(stream) = self.listen.streams.get_mut(&id) else {
-                continue;
-            };
+            let Some(stream) = self.listen.streams.get_mut(&id) else { return };
             let stage = std::mem::replace(&mut stream.stage, Stage::Open);
             if let Stage::Reviving(_) = stage {
                 self.announce_restart(&id);

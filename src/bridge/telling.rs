@@ -80,8 +80,9 @@ impl Bridge {
         if self.chains.all.get(&id).and_then(wants).is_none() {
             return false;
         }
-        let open =
-            self.chains.all.iter().filter(|(other, chain)| chain.is_running() || **other == id);
+        let is_open =
+            |chain: &Chain| matches!(chain.state, State::Running { .. } | State::Leveling { .. });
+        let open = self.chains.all.iter().filter(|(other, chain)| is_open(chain) || **other == id);
         let levels = open.filter_map(|(_, chain)| wants(chain));
         let Some(level) = self.upstream.log_level.change(levels) else { return false };
         let request = self.upstream.expect(Purpose::Level(id));
@@ -100,12 +101,14 @@ impl Bridge {
         is_told
     }
 
-    /// The level is set, refused, or took too long: the request goes up.
+    /// The level is set, refused, or took too long: the request goes up next. It passes the same
+    /// gate again, because folders may have been asked for meanwhile (E20).
     pub(super) fn level_set(&mut self, id: ChainId) {
         let is_leveling =
             self.chains.all.get(&id).is_some_and(|c| matches!(c.state, State::Leveling { .. }));
         if is_leveling {
-            self.forward(id);
+            self.wait_again(id);
+            self.pump();
         }
     }
 }

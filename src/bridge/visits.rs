@@ -42,8 +42,10 @@ impl Bridge {
             && wanted.iter().all(|(id, _)| chain.visits.iter().any(|visit| visit.id == *id));
         if is_same && std::mem::take(&mut chain.may_wait) {
             let is_done = chain.visits.iter().all(|visit| visit.is_done);
-            let until = if is_done { self.now } else { visiting };
-            self.chains.change(id, |leg| State::Visiting { leg, until });
+            self.chains.change(id, |leg| State::Visiting { leg, until: visiting });
+            if is_done {
+                self.wait_again(id);
+            }
             self.rehome(leftover);
             return self.pump();
         }
@@ -138,9 +140,7 @@ impl Bridge {
 
     /// The visits are done, or nobody says so: the request is sent once more.
     pub(super) fn send_again(&mut self, id: ChainId) {
-        let since = self.now;
-        self.chains.change(id, |leg| State::Waiting { leg, since });
-        self.lane.wait_ahead(id);
+        self.wait_again(id);
         self.pump();
     }
 }

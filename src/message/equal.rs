@@ -4,6 +4,7 @@
 //! spelling of a value therefore gets one digest, built from the leaves up without recursion. Who
 //! finds two values with one digest deceives nobody but the server he may call anyway.
 
+use super::decimal::Decimal;
 use super::object::{self, sort_by_name};
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -111,31 +112,10 @@ fn scalar_end(text: &str) -> usize {
 
 fn canonical_scalar(raw: &str) -> String {
     if object::is_number(raw) {
-        return canonical_number(raw);
+        return Decimal::read(raw).map_or_else(|| raw.to_owned(), |number| number.to_string());
     }
     // A string with a cut surrogate pair has no decoded form; its spelling stands for it.
     object::string(raw).map_or_else(|| raw.to_owned(), |text| object::quoted(&text))
-}
-
-/// `-0`, `1.50`, `15e-1` and the like: sign, digits without outer zeros, power of ten.
-fn canonical_number(raw: &str) -> String {
-    let (mantissa, exponent) = raw.split_once(['e', 'E']).unwrap_or((raw, "0"));
-    let Ok(exponent) = exponent.parse::<i64>() else {
-        return raw.to_owned();
-    };
-    let negative = mantissa.starts_with('-');
-    let mantissa = mantissa.trim_start_matches('-');
-    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = format!("{whole}{fraction}");
-    let significant = digits.trim_end_matches('0');
-    let dropped = digits.len() - significant.len();
-    let significant = significant.trim_start_matches('0');
-    if significant.is_empty() {
-        return "0".into();
-    }
-    let shift = i64::try_from(dropped).unwrap_or(0) - i64::try_from(fraction.len()).unwrap_or(0);
-    let sign = if negative { "-" } else { "" };
-    format!("{sign}{significant}e{}", exponent.saturating_add(shift))
 }
 
 #[cfg(test)]

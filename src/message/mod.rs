@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod capabilities;
+pub mod decimal;
 pub mod discover;
 pub mod envelope;
 pub mod equal;
@@ -16,5 +17,6 @@ pub mod questions;
 pub mod refusal;
 pub mod repair;
 pub mod results;
+pub mod scan;
 pub mod vocabulary;
 pub mod wire;

@@ -1,27 +1,25 @@
 //! A server's notifications on their way down: progress, log messages, changes (F3, F14, G8).
 
+use super::decimal::Decimal;
 use super::envelope;
 use super::object::{self, Object, Writer, is_key, is_number, is_string};
 use super::results::kept_meta;
 use super::vocabulary::key;
 
 /// A progress update without its token.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Update {
     /// For comparing; goes down by its text.
-    pub value: f64,
+    pub value: Decimal,
     /// All members but the token, as JSON text without the outer braces.
     pub members: Box<str>,
 }
-
-impl Eq for Update {}
 
 /// Reads a progress update; `None` when its value is no number (F3).
 #[must_use]
 pub fn update(params: &Object<'_>) -> Option<Update> {
     let raw = params.get("progress").filter(|raw| is_number(raw))?;
-    // The one float parser that is in the program anyway.
-    let value: f64 = serde_json::from_str(raw).ok()?;
+    let value = Decimal::read(raw)?;
     let mut text = String::new();
     let mut members = Writer::new(&mut text);
     members.raw("progress", raw);
@@ -186,7 +184,7 @@ mod tests {
                 ),
             ),
             (r#"{"progress":"3"}"#, None),
-            (r#"{"progress":1e400}"#, None),
+            (r#"{"progress":1e99999999999999999999}"#, None),
             ("{}", None),
         ] {
             let seen = update(&Object::parse(params).unwrap()).map(|u| progress("\"p\"", &u));

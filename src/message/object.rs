@@ -3,8 +3,7 @@
 //! Values are never decoded unless asked for one by one, so a body may be megabytes long or nested
 //! a hundred thousand levels deep (A6). Of duplicate members the last one counts.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
+use super::scan::{NotJson, Scanner};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -26,10 +25,18 @@ impl<'a> Object<'a> {
     /// The members of `text`, `None` when it is not an object.
     #[must_use]
     pub fn parse(text: &'a str) -> Option<Self> {
-        match serde_json::from_str(text) {
-            Ok(Body::Object(object)) => Some(object),
-            Ok(Body::Absent | Body::Null | Body::Other) | Err(_) => None,
-        }
+        let mut scanner = Scanner::new(text);
+        let object = Self::scan(&mut scanner).ok()?;
+        scanner.end().ok().map(|()| object)
+    }
+
+    fn scan(scanner: &mut Scanner<'a>) -> Result<Self, NotJson> {
+        let mut members = Vec::with_capacity(8);
+        scanner.members(|scanner, key| {
+            members.push((key, scanner.value()?));
+            Ok(())
+        })?;
+        Ok(Object { members, had_duplicates: false }.without_duplicates())
     }
 
     /// The raw value of a member.
@@ -169,64 +176,21 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// The value that comes next, with its members listed in the same walk.
+    ///
+    /// # Errors
+    /// It is not JSON.
+    pub fn scan(scanner: &mut Scanner<'a>) -> Result<Self, NotJson> {
+        match scanner.peek() {
+            Some(b'{') => Object::scan(scanner).map(Body::Object),
+            _ => Ok(if scanner.value()? == "null" { Body::Null } else { Body::Other }),
+        }
+    }
+
     /// Is the member there at all?
     #[must_use]
     pub fn is_present(&self) -> bool {
         !matches!(self, Body::Absent)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Body<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(BodyVisitor)
-    }
-}
-
-/// Lists the members of a body in the same pass that reads the line around it.
-struct BodyVisitor;
-
-impl<'de> Visitor<'de> for BodyVisitor {
-    type Value = Body<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("any JSON value")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::with_capacity(8);
-        while let Some(key) = map.next_key::<&RawValue>()? {
-            members.push((key.get(), map.next_value::<&RawValue>()?.get()));
-        }
-        Ok(Body::Object(Object { members, had_duplicates: false }.without_duplicates()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Body::Other)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Body::Null)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Body::Other)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Body::Other)
     }
 }
 
@@ -256,16 +220,56 @@ fn key_name(raw: &str) -> Cow<'_, str> {
 pub fn string(raw: &str) -> Option<Cow<'_, str>> {
     let inner = raw.strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
-        return serde_json::from_str::<String>(raw).ok().map(Cow::Owned);
+        return unescaped(inner).map(Cow::Owned);
     }
     Some(Cow::Borrowed(inner))
+}
+
+/// What a string with escapes says, where that has a UTF-8 form.
+fn unescaped(inner: &str) -> Option<String> {
+    let mut out = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some((plain, escaped)) = rest.split_once('\\') {
+        out.push_str(plain);
+        let mut length = 1;
+        out.push(match escaped.as_bytes().first()? {
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let (c, taken) = unescaped_unicode(escaped)?;
+                length = taken;
+                c
+            }
+            byte @ (b'"' | b'\\' | b'/') => char::from(*byte),
+            _ => return None,
+        });
+        rest = &escaped[length..];
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// The character of `uXXXX`, or of two of them that are a surrogate pair, and the bytes it took.
+fn unescaped_unicode(escaped: &str) -> Option<(char, usize)> {
+    let unit = |at: usize| u32::from_str_radix(escaped.get(at..at + 4)?, 16).ok();
+    let first = unit(1)?;
+    if !(0xd800..0xdc00).contains(&first) {
+        return char::from_u32(first).map(|c| (c, 5));
+    }
+    let second = escaped.get(5..7).filter(|text| *text == "\\u").and_then(|_| unit(7))?;
+    let low = second.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
+    char::from_u32(0x10000 + ((first - 0xd800) << 10) + low).map(|c| (c, 11))
 }
 
 /// The items of an array, raw; `None` when it is anything else.
 #[must_use]
 pub fn array(raw: &str) -> Option<Vec<&str>> {
-    let items: Vec<&RawValue> = serde_json::from_str(raw).ok()?;
-    Some(items.into_iter().map(RawValue::get).collect())
+    let mut scanner = Scanner::new(raw);
+    let items = scanner.items().ok()?;
+    scanner.end().ok().map(|()| items)
 }
 
 /// The raw value is a string, whatever is in it.
@@ -491,6 +495,35 @@ mod tests {
     fn deep_values_do_not_recurse() {
         let text = format!("{{\"a\":{}{},\"b\":1}}", "[".repeat(200_000), "]".repeat(200_000));
         assert_eq!(Object::parse(&text).unwrap().get("b"), Some("1"));
+    }
+
+    #[test]
+    fn strings_are_decoded_as_the_library_does() {
+        let parts = [
+            "a",
+            "é",
+            "\\n",
+            "\\\"",
+            "\\\\",
+            "\\/",
+            "\\b",
+            "\\u0041",
+            "\\u00e9",
+            "\\ud83d",
+            "\\ude00",
+            "\\u0000",
+            "\\uFFFF",
+            "\\uD83D\\uDE00",
+        ];
+        for a in parts {
+            for b in parts {
+                for c in parts {
+                    let raw = format!("\"{a}{b}{c}\"");
+                    let theirs = serde_json::from_str::<String>(&raw).ok();
+                    assert_eq!(string(&raw).map(Cow::into_owned), theirs, "{raw}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
 
-use super::object::{self, Body, Object, is_integer, is_key, is_string};
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
-use serde_json::value::RawValue;
+use super::object::{self, Body, is_integer, is_key, is_string};
+use super::scan::{Scanner, is_json};
 use std::borrow::Cow;
 use std::fmt;
 
@@ -59,45 +58,6 @@ impl Parts<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Parts<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(PartsVisitor)
-    }
-}
-
-/// Reads the envelope and lists the members of its body in one pass over the line.
-struct PartsVisitor;
-
-impl<'de> Visitor<'de> for PartsVisitor {
-    type Value = Parts<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a JSON-RPC object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut parts = Parts::default();
-        while let Some(key) = map.next_key::<&RawValue>()?.map(RawValue::get) {
-            if is_key(key, "jsonrpc") {
-                parts.jsonrpc = Some(map.next_value::<&RawValue>()?.get());
-            } else if is_key(key, "id") {
-                parts.id = Some(map.next_value::<&RawValue>()?.get());
-            } else if is_key(key, "method") {
-                parts.method = Some(map.next_value::<&RawValue>()?.get());
-            } else if is_key(key, "params") {
-                parts.params = map.next_value()?;
-            } else if is_key(key, "result") {
-                parts.result = map.next_value()?;
-            } else if is_key(key, "error") {
-                parts.error = map.next_value()?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(parts)
-    }
-}
-
 /// Why a line is no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoMessage {
@@ -107,27 +67,34 @@ enum NoMessage {
     NotAnObject,
 }
 
+/// Reads the envelope and lists the members of its body in one walk over the line.
 fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
-    if let Ok(parts) = serde_json::from_str(text) {
-        return Ok(parts);
+    let mut scanner = Scanner::new(text);
+    if scanner.peek() != Some(b'{') {
+        return Err(if is_json(text) { NoMessage::NotAnObject } else { NoMessage::NotJson });
     }
-    // A body that is a scalar with no decoded form (a cut surrogate pair, 1e400) fails above
-    // although it is JSON; so does everything that is no object.
-    let raw: &RawValue = serde_json::from_str(text).map_err(|_| NoMessage::NotJson)?;
-    let all = Object::parse(raw.get()).ok_or(NoMessage::NotAnObject)?;
-    let body = |name| match all.get(name) {
-        None => Body::Absent,
-        Some("null") => Body::Null,
-        Some(raw) => Object::parse(raw).map_or(Body::Other, Body::Object),
-    };
-    Ok(Parts {
-        jsonrpc: all.get("jsonrpc"),
-        id: all.get("id"),
-        method: all.get("method"),
-        params: body("params"),
-        result: body("result"),
-        error: body("error"),
-    })
+    let mut parts = Parts::default();
+    let walked = scanner.members(|scanner, key| {
+        if is_key(key, "params") {
+            parts.params = Body::scan(scanner)?;
+        } else if is_key(key, "result") {
+            parts.result = Body::scan(scanner)?;
+        } else if is_key(key, "error") {
+            parts.error = Body::scan(scanner)?;
+        } else {
+            let value = Some(scanner.value()?);
+            if is_key(key, "jsonrpc") {
+                parts.jsonrpc = value;
+            } else if is_key(key, "id") {
+                parts.id = value;
+            } else if is_key(key, "method") {
+                parts.method = value;
+            }
+        }
+        Ok(())
+    });
+    walked.and_then(|()| scanner.end()).map_err(|_| NoMessage::NotJson)?;
+    Ok(parts)
 }
 
 /// What a line from the client is.

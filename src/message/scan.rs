@@ -1,0 +1,366 @@
+//! A validating JSON scanner: finds where values begin and end, and decodes nothing.
+//!
+//! It accepts exactly what the grammar of RFC 8259 allows (a test holds it against the library's
+//! parser), does not recurse, and reads a string eight bytes at a time, which is what large
+//! bodies consist of. UTF-8 is no matter of its own here: the text is a `str` already.
+
+/// The text is not JSON where the scanner stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotJson;
+
+/// Walks over one text.
+#[derive(Clone, Debug)]
+pub struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+    /// Open containers below the value that is being skipped: `{` or `[`.
+    open: Vec<u8>,
+}
+
+impl<'a> Scanner<'a> {
+    /// Stands at the beginning of `text`.
+    #[must_use]
+    pub fn new(text: &'a str) -> Self {
+        Scanner { text, at: 0, open: Vec::new() }
+    }
+
+    /// The first byte of what comes next, white space apart.
+    pub fn peek(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte() {
+            self.at += 1;
+        }
+        self.byte()
+    }
+
+    /// Nothing may follow but white space.
+    ///
+    /// # Errors
+    /// Something follows.
+    pub fn end(&mut self) -> Result<(), NotJson> {
+        if self.peek().is_none() { Ok(()) } else { Err(NotJson) }
+    }
+
+    /// Skips the next value, however large or deep, and gives its text.
+    ///
+    /// # Errors
+    /// What comes next is not a value.
+    pub fn value(&mut self) -> Result<&'a str, NotJson> {
+        self.peek();
+        let start = self.at;
+        self.open.clear();
+        loop {
+            match self.peek() {
+                Some(open @ (b'{' | b'[')) => {
+                    self.at += 1;
+                    self.open.push(open);
+                    if self.peek() != Some(closing(open)) {
+                        if open == b'{' {
+                            self.key()?;
+                        }
+                        continue;
+                    }
+                    self.at += 1;
+                    self.open.pop();
+                }
+                Some(b'"') => self.string()?,
+                Some(b'-' | b'0'..=b'9') => self.number()?,
+                Some(b't') => self.word("true")?,
+                Some(b'f') => self.word("false")?,
+                Some(b'n') => self.word("null")?,
+                _ => return Err(NotJson),
+            }
+            // A value has ended, and perhaps the containers around it.
+            loop {
+                let Some(&open) = self.open.last() else { return Ok(&self.text[start..self.at]) };
+                match self.peek() {
+                    Some(b',') => {
+                        self.at += 1;
+                        if open == b'{' {
+                            self.peek();
+                            self.key()?;
+                        }
+                        break;
+                    }
+                    Some(close) if close == closing(open) => {
+                        self.at += 1;
+                        self.open.pop();
+                    }
+                    _ => return Err(NotJson),
+                }
+            }
+        }
+    }
+
+    /// Walks over the object that comes next: gives `each` the key of a member, with its quotes,
+    /// and `each` takes the value.
+    ///
+    /// # Errors
+    /// What comes next is not an object.
+    pub fn members(
+        &mut self,
+        mut each: impl FnMut(&mut Self, &'a str) -> Result<(), NotJson>,
+    ) -> Result<(), NotJson> {
+        self.expect(b'{')?;
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(());
+        }
+        loop {
+            self.peek();
+            let key = self.key()?;
+            each(self, key)?;
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b'}') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                _ => return Err(NotJson),
+            }
+        }
+    }
+
+    /// The items of the array that comes next.
+    ///
+    /// # Errors
+    /// What comes next is not an array.
+    pub fn items(&mut self) -> Result<Vec<&'a str>, NotJson> {
+        let mut items = Vec::new();
+        self.expect(b'[')?;
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(items);
+        }
+        loop {
+            items.push(self.value()?);
+            match self.peek() {
+                Some(b',') => self.at += 1,
+                Some(b']') => {
+                    self.at += 1;
+                    return Ok(items);
+                }
+                _ => return Err(NotJson),
+            }
+        }
+    }
+
+    fn byte(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), NotJson> {
+        if self.peek() != Some(byte) {
+            return Err(NotJson);
+        }
+        self.at += 1;
+        Ok(())
+    }
+
+    /// A key and its colon.
+    fn key(&mut self) -> Result<&'a str, NotJson> {
+        let start = self.at;
+        if self.byte() != Some(b'"') {
+            return Err(NotJson);
+        }
+        self.string()?;
+        let key = &self.text[start..self.at];
+        self.expect(b':')?;
+        Ok(key)
+    }
+
+    /// A string; stands at its first quote.
+    fn string(&mut self) -> Result<(), NotJson> {
+        let bytes = self.text.as_bytes();
+        let mut at = self.at + 1;
+        loop {
+            while let Some(block) = bytes.get(at..at + 8) {
+                let special = special_bytes(block);
+                if special != 0 {
+                    at += special.trailing_zeros() as usize / 8;
+                    break;
+                }
+                at += 8;
+            }
+            match bytes.get(at) {
+                Some(b'"') => {
+                    self.at = at + 1;
+                    return Ok(());
+                }
+                Some(b'\\') => match bytes.get(at + 1) {
+                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+                    Some(b'u') => match bytes.get(at + 2..at + 6) {
+                        Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => at += 6,
+                        _ => return Err(NotJson),
+                    },
+                    _ => return Err(NotJson),
+                },
+                Some(0..=0x1f) | None => return Err(NotJson),
+                Some(_) => at += 1,
+            }
+        }
+    }
+
+    /// A number; stands at its first byte.
+    fn number(&mut self) -> Result<(), NotJson> {
+        if self.byte() == Some(b'-') {
+            self.at += 1;
+        }
+        match self.byte() {
+            Some(b'0') => self.at += 1,
+            _ => self.digits()?,
+        }
+        if self.byte() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if let Some(b'e' | b'E') = self.byte() {
+            self.at += 1;
+            if let Some(b'+' | b'-') = self.byte() {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Ok(())
+    }
+
+    /// One digit or more.
+    fn digits(&mut self) -> Result<(), NotJson> {
+        let start = self.at;
+        while let Some(b'0'..=b'9') = self.byte() {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(NotJson) }
+    }
+
+    fn word(&mut self, word: &str) -> Result<(), NotJson> {
+        if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            return Err(NotJson);
+        }
+        self.at += word.len();
+        Ok(())
+    }
+}
+
+fn closing(open: u8) -> u8 {
+    if open == b'{' { b'}' } else { b']' }
+}
+
+/// The high bit of each byte that a plain string cannot hold: a quote, a backslash, a control
+/// character. Only the lowest of the bits is sure; a borrow may set others above it.
+fn special_bytes(block: &[u8]) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let mut word = [0; 8];
+    word.copy_from_slice(block);
+    let word = u64::from_le_bytes(word);
+    let zero_in = |x: u64| x.wrapping_sub(ONES) & !x & HIGH;
+    let quote = zero_in(word ^ (ONES * 0x22));
+    let backslash = zero_in(word ^ (ONES * 0x5c));
+    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+    quote | backslash | control
+}
+
+/// Is the text one JSON value?
+#[must_use]
+pub fn is_json(text: &str) -> bool {
+    let mut scanner = Scanner::new(text);
+    scanner.value().is_ok() && scanner.end().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of which random texts are made: everything the grammar knows, and what it refuses.
+    const WORDS: [&str; 48] = [
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        "\"",
+        "\"a\"",
+        "\"b\":",
+        "\"\\\"\"",
+        "\"\\u00e9\"",
+        "\"\\ud83d\"",
+        "\"\\x\"",
+        "\"\\u12\"",
+        "\\",
+        " ",
+        "\n",
+        "\t",
+        "0",
+        "-0",
+        "1",
+        "-1",
+        "01",
+        "1.5",
+        "1.",
+        ".5",
+        "1e5",
+        "1E+5",
+        "1e",
+        "-",
+        "+1",
+        "true",
+        "false",
+        "null",
+        "tru",
+        "nul",
+        "{}",
+        "[]",
+        "[1,2]",
+        "{\"a\":{\"b\":[null,{}]}}",
+        "\u{7f}",
+        "é",
+        "\u{2028}",
+        "\u{1}",
+        "\"long plain text that spans more than one block\"",
+        "\"seven77\"",
+        "\"é8 bytes\"",
+        "\0",
+    ];
+
+    #[test]
+    fn agrees_with_the_library_on_random_texts() {
+        let mut seed = 1u64;
+        let mut random = move |below: usize| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(seed >> 33).unwrap() % below
+        };
+        let mut accepted = 0;
+        for _ in 0..200_000 {
+            let text: String = (0..1 + random(9)).map(|_| WORDS[random(WORDS.len())]).collect();
+            let theirs = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            assert_eq!(is_json(&text), theirs, "{text:?}");
+            accepted += usize::from(theirs);
+        }
+        assert!(accepted > 5_000, "only {accepted} texts were JSON");
+    }
+
+    #[test]
+    fn every_place_of_a_special_byte_is_found() {
+        for length in 0..24 {
+            for at in 0..length {
+                for (special, fits) in [("\\n", true), ("\u{1}", false), ("é", true), ("\\", false)]
+                {
+                    let text =
+                        format!("\"{}{special}{}\"", "x".repeat(at), "y".repeat(length - at));
+                    let theirs = serde_json::from_str::<String>(&text).is_ok();
+                    assert_eq!(is_json(&text), theirs, "{text:?} {fits}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn depth_is_no_limit() {
+        let deep = format!("{}{}", "[".repeat(300_000), "]".repeat(300_000));
+        assert!(is_json(&deep));
+        assert!(!is_json(&deep[1..]));
+    }
+}
