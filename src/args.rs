@@ -67,11 +67,7 @@ enum Slot<'a> {
 
 /// What a flag does with its value, if it takes one.
 enum Takes {
-    Number {
-        unit: Unit,
-        least: u64,
-        slot: fn(&mut Limits) -> Slot<'_>,
-    },
+    Number { unit: Unit, least: u64, slot: fn(&mut Limits) -> Slot<'_> },
     Text(fn(&mut Draft, &OsStr) -> Result<(), String>),
     Nothing(fn(&mut Draft)),
     Help,
@@ -106,15 +102,7 @@ const fn number(
 ) -> Flag {
     let takes = Takes::Number { unit, least, slot };
     let value = unit.value_name();
-    Flag {
-        short: None,
-        name,
-        value,
-        default: "",
-        group: Group::Limits,
-        takes,
-        help,
-    }
+    Flag { short: None, name, value, default: "", group: Group::Limits, takes, help }
 }
 
 use Group::{Messages, Protocol, Server};
@@ -122,15 +110,7 @@ use Takes::{Nothing, Text};
 use Unit::{Bytes, Count, Millis};
 
 const fn flag(group: Group, name: &'static str, takes: Takes, help: &'static str) -> Flag {
-    Flag {
-        short: None,
-        name,
-        value: "",
-        default: "",
-        group,
-        takes,
-        help,
-    }
+    Flag { short: None, name, value: "", default: "", group, takes, help }
 }
 
 #[rustfmt::skip]
@@ -243,17 +223,15 @@ fn about(flag: &Flag, what: &str) -> UsageError {
 }
 
 fn value_of(flag: &Flag, parser: &mut Parser) -> Result<OsString, UsageError> {
-    parser
-        .value()
-        .map_err(|_| about(flag, &format!("expected a value: {}", flag.value)))
+    parser.value().map_err(|_| about(flag, &format!("expected a value: {}", flag.value)))
 }
 
 /// A wrong word, without repeating a value, which may be a secret in the wrong place.
 fn explain(error: lexopt::Error) -> String {
-    match error {
-        lexopt::Error::UnexpectedValue { option, .. } => format!("{option} takes no value"),
-        other => other.to_string(),
+    if let lexopt::Error::UnexpectedValue { option, .. } = error {
+        return format!("{option} takes no value");
     }
+    error.to_string()
 }
 
 fn lettered(letter: char) -> Result<&'static Flag, UsageError> {
@@ -272,15 +250,8 @@ fn named(name: &str) -> Result<&'static Flag, UsageError> {
         .map(|flag| (distance(name, flag.name), flag.name))
         .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
         .min();
-    let begins = || {
-        FLAGS
-            .iter()
-            .find(|flag| name.len() > 2 && flag.name.starts_with(name))
-    };
-    let hint = match near
-        .map(|(_, near)| near)
-        .or_else(|| begins().map(|flag| flag.name))
-    {
+    let begins = || FLAGS.iter().find(|flag| name.len() > 2 && flag.name.starts_with(name));
+    let hint = match near.map(|(_, near)| near).or_else(|| begins().map(|flag| flag.name)) {
         Some(near) => format!("did you mean '--{near}'?"),
         None => "--help lists them".to_owned(),
     };
@@ -307,9 +278,7 @@ fn distance(a: &str, b: &str) -> usize {
 // ---- what the text flags do ----
 
 fn set_env(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
-    draft
-        .env
-        .push(Given::parse(word).ok_or("expected NAME or NAME=VALUE")?);
+    draft.env.push(Given::parse(word).ok_or("expected NAME or NAME=VALUE")?);
     Ok(())
 }
 
@@ -324,22 +293,13 @@ fn set_cwd(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
 fn add_root(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
     let path = Path::new(word);
     if !path.is_dir() {
-        return Err(format!(
-            "expected an existing directory, got '{}'",
-            path.display()
-        ));
+        return Err(format!("expected an existing directory, got '{}'", path.display()));
     }
     let unreadable = |error: std::io::Error| format!("'{}': {error}", path.display());
     let absolute = std::path::absolute(path).map_err(unreadable)?;
     // A link stays as named; only `..` cannot stand in a URI.
-    let plain = !absolute
-        .components()
-        .any(|part| part == Component::ParentDir);
-    let absolute = if plain {
-        absolute
-    } else {
-        path.canonicalize().map_err(unreadable)?
-    };
+    let plain = !absolute.components().any(|part| part == Component::ParentDir);
+    let absolute = if plain { absolute } else { path.canonicalize().map_err(unreadable)? };
     let root = absolute.to_str().ok_or("expected a path in UTF-8")?;
     draft.settings.roots.push(root.to_owned());
     Ok(())
@@ -351,10 +311,7 @@ fn set_era(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
         Some("legacy") => ServerEra::Legacy,
         Some("2026-07-28") => ServerEra::Modern,
         _ => {
-            return Err(format!(
-                "expected auto, legacy or 2026-07-28, got '{}'",
-                word.display()
-            ));
+            return Err(format!("expected auto, legacy or 2026-07-28, got '{}'", word.display()));
         }
     };
     Ok(())
@@ -374,23 +331,16 @@ impl Draft {
         args: Vec<OsString>,
         variables: &[(OsString, OsString)],
     ) -> Result<Request, UsageError> {
-        let program = program
-            .filter(|program| !program.is_empty())
-            .ok_or_else(|| {
-                usage("expected a command: mcp-uplift [OPTIONS] -- COMMAND [ARGS...]; see --help")
-            })?;
+        let program = program.filter(|program| !program.is_empty()).ok_or_else(|| {
+            usage("expected a command: mcp-uplift [OPTIONS] -- COMMAND [ARGS...]; see --help")
+        })?;
         let base = Path::new(&program).file_name().unwrap_or(&program);
         self.settings.command_name = base.to_string_lossy().into_owned();
         let env = environment::for_child(variables, self.inherit_env, &self.env)
             .map_err(|name| UsageError(format!("--env: '{}' is not set", name.display())))?;
         Ok(Request::Run(Box::new(Options {
             settings: self.settings,
-            launch: Launch {
-                program,
-                args,
-                env,
-                cwd: self.cwd,
-            },
+            launch: Launch { program, args, env, cwd: self.cwd },
             verbosity: self.verbosity,
         })))
     }

@@ -11,8 +11,10 @@ use std::io;
 use std::io::IoSlice;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::os::unix::thread::JoinHandleExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
+use std::thread::JoinHandle;
 
 pub(crate) use libc::{POLLIN, POLLOUT, SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
 
@@ -22,6 +24,9 @@ fn checked(result: libc::ssize_t) -> io::Result<usize> {
 }
 
 // ---- signals ----
+
+/// Ends a wait of one of our threads. Ignored unless caught, and of no other use to us.
+const INTERRUPT: libc::c_int = libc::SIGURG;
 
 /// Where the signal handler writes; -1 until [`catch_signals`].
 static SIGNAL_PIPE: AtomicI32 = AtomicI32::new(-1);
@@ -60,6 +65,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
 /// A handler, not a blocked mask: the mask would be inherited by the child, which then could not
 /// be told to end. What our parent ignores (`nohup`, a shell's `&`) stays ignored, `SIGCHLD` apart.
 pub(crate) fn catch_signals(signals: &[i32], pipe: OwnedFd) -> io::Result<()> {
+    catch_interrupts()?;
     set_nonblocking(pipe.as_fd())?;
     SIGNAL_PIPE.store(pipe.as_raw_fd(), Ordering::Relaxed);
     std::mem::forget(pipe);
@@ -89,6 +95,25 @@ pub(crate) fn catch_signals(signals: &[i32], pipe: OwnedFd) -> io::Result<()> {
         checked(done as libc::ssize_t)?;
     }
     Ok(())
+}
+
+extern "C" fn on_interrupt(_: libc::c_int) {}
+
+/// Prepares [`interrupt`].
+fn catch_interrupts() -> io::Result<()> {
+    // SAFETY: all zero bytes are a valid `sigaction`: without SA_RESTART.
+    let mut action = unsafe { std::mem::zeroed::<libc::sigaction>() };
+    action.sa_sigaction = on_interrupt as *const () as libc::sighandler_t;
+    // SAFETY: the structure is live; the handler does nothing.
+    let done = unsafe { libc::sigaction(INTERRUPT, &raw const action, std::ptr::null_mut()) };
+    checked(done as libc::ssize_t).map(drop)
+}
+
+/// Makes a system call in which `thread` waits return with `Interrupted`.
+pub(crate) fn interrupt(thread: &JoinHandle<()>) {
+    // SAFETY: the handle keeps the thread's number valid, ended or not; the handler of this
+    // signal, without which it would be ignored, does nothing.
+    unsafe { libc::pthread_kill(thread.as_pthread_t(), INTERRUPT) };
 }
 
 /// Sends a signal to every process of a group. An error says that nobody was there to take it.
@@ -121,10 +146,8 @@ pub(crate) fn ended(pid: i32) -> io::Result<Option<Status>> {
     let info = wait_id(libc::P_PID, id, libc::WNOWAIT)?;
     // SAFETY: waitid filled the structure, or left the zeros that mean "nobody yet".
     let (child, status) = unsafe { (info.si_pid(), info.si_status()) };
-    Ok((child != 0).then(|| match info.si_code {
-        libc::CLD_EXITED => Ok(status),
-        _ => Err(status),
-    }))
+    let exited = info.si_code == libc::CLD_EXITED;
+    Ok((child != 0).then_some(if exited { Ok(status) } else { Err(status) }))
 }
 
 /// Reaps child `pid` if it has ended. True when it is gone, by this or before.
@@ -148,14 +171,8 @@ fn wait_id(kind: libc::idtype_t, id: libc::id_t, flags: i32) -> io::Result<libc:
     // SAFETY: all zero bytes are a valid `siginfo_t`.
     let mut info = unsafe { std::mem::zeroed::<libc::siginfo_t>() };
     // SAFETY: `info` is live; WNOHANG never waits.
-    let result = unsafe {
-        libc::waitid(
-            kind,
-            id,
-            &raw mut info,
-            libc::WEXITED | libc::WNOHANG | flags,
-        )
-    };
+    let result =
+        unsafe { libc::waitid(kind, id, &raw mut info, libc::WEXITED | libc::WNOHANG | flags) };
     checked(result as libc::ssize_t).map(|_| info)
 }
 
@@ -209,11 +226,7 @@ pub(crate) struct Watched(libc::pollfd);
 impl Watched {
     /// Watches `fd` for `events`; errors and hang-ups are always reported.
     pub(crate) fn new(fd: BorrowedFd<'_>, events: i16) -> Self {
-        Watched(libc::pollfd {
-            fd: fd.as_raw_fd(),
-            events,
-            revents: 0,
-        })
+        Watched(libc::pollfd { fd: fd.as_raw_fd(), events, revents: 0 })
     }
 
     /// Whether the last [`poll`] reported anything.
@@ -260,10 +273,7 @@ pub(crate) fn reopen_pipe(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         return Err(io::ErrorKind::Unsupported.into());
     }
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let file = File::options()
-        .write(true)
-        .custom_flags(libc::O_NONBLOCK)
-        .open(path)?;
+    let file = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     Ok(file.into())
 }
 
@@ -272,16 +282,13 @@ pub(crate) fn unread(fd: BorrowedFd<'_>) -> usize {
     let mut count: libc::c_int = 0;
     // SAFETY: FIONREAD writes one int, which is live.
     let result = unsafe { libc::ioctl(fd.as_raw_fd(), libc::FIONREAD, &raw mut count) };
-    if result < 0 {
-        0
-    } else {
-        usize::try_from(count).unwrap_or(0)
-    }
+    if result < 0 { 0 } else { usize::try_from(count).unwrap_or(0) }
 }
 
 // ---- bytes ----
 
-/// One read of at most `most` bytes, added at the end of `buffer`. 0 is the end of input.
+/// One read of at most `most` bytes, added at the end of `buffer`. 0 is the end of input; a signal
+/// may interrupt it.
 pub(crate) fn read_into(
     fd: BorrowedFd<'_>,
     buffer: &mut Vec<u8>,
@@ -290,19 +297,11 @@ pub(crate) fn read_into(
     buffer.reserve(most);
     let spare = buffer.spare_capacity_mut();
     let room = spare.len().min(most);
-    loop {
-        // SAFETY: `room` bytes from the pointer belong to the vector; read(2) only writes there.
-        let result = unsafe { libc::read(fd.as_raw_fd(), spare.as_mut_ptr().cast(), room) };
-        match checked(result) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-            Ok(count) => {
-                // SAFETY: the kernel has just initialised `count` bytes behind the length.
-                unsafe { buffer.set_len(buffer.len() + count) };
-                return Ok(count);
-            }
-        }
-    }
+    // SAFETY: `room` bytes from the pointer belong to the vector; read(2) only writes there.
+    let count = checked(unsafe { libc::read(fd.as_raw_fd(), spare.as_mut_ptr().cast(), room) })?;
+    // SAFETY: the kernel has just initialised `count` bytes behind the length.
+    unsafe { buffer.set_len(buffer.len() + count) };
+    Ok(count)
 }
 
 /// One write of several pieces.
@@ -331,13 +330,18 @@ pub(crate) fn find_byte(byte: u8, text: &[u8]) -> Option<usize> {
 
 // ---- memory ----
 
-/// One heap for all threads: a line is allocated by one and freed by another, and only one heap
-/// can be handed back to the system. Call before the first thread.
+/// One heap for all threads, which keeps what is freed until [`give_memory_back`]: a line is
+/// allocated by one thread and freed by another, and fresh memory costs more than the work on it.
+/// Call before the first thread.
 pub(crate) fn share_heap() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: takes two numbers.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 256 << 20);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20); // the most there is
+        // Room, not memory: a line that grows at the end of the heap need not move.
+        libc::mallopt(libc::M_TOP_PAD, 64 << 20);
     }
 }
 

@@ -10,34 +10,13 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Passed on when set, in groups as `--help` shows them; a name that ends in `*` is a prefix.
 pub(super) const PASSED: &[&[&str]] = &[
-    &[
-        "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TZ", "TMPDIR", "XDG_*",
-    ],
+    &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_*", "TERM", "TZ", "TMPDIR", "XDG_*"],
     &["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY"],
     &["http_proxy", "https_proxy", "no_proxy", "all_proxy"],
-    &[
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "NODE_EXTRA_CA_CERTS",
-        "REQUESTS_CA_BUNDLE",
-    ],
-    &[
-        "CURL_CA_BUNDLE",
-        "NPM_CONFIG_CACHE",
-        "NPM_CONFIG_PREFIX",
-        "NPM_CONFIG_USERCONFIG",
-    ],
-    &[
-        "npm_config_cache",
-        "npm_config_prefix",
-        "npm_config_userconfig",
-    ],
-    &[
-        "UV_CACHE_DIR",
-        "UV_CONFIG_FILE",
-        "PIP_CACHE_DIR",
-        "PIP_CONFIG_FILE",
-    ],
+    &["SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE"],
+    &["CURL_CA_BUNDLE", "NPM_CONFIG_CACHE", "NPM_CONFIG_PREFIX", "NPM_CONFIG_USERCONFIG"],
+    &["npm_config_cache", "npm_config_prefix", "npm_config_userconfig"],
+    &["UV_CACHE_DIR", "UV_CONFIG_FILE", "PIP_CACHE_DIR", "PIP_CONFIG_FILE"],
 ];
 
 /// An `--env`.
@@ -53,20 +32,14 @@ impl Given {
         let bytes = word.as_bytes();
         let equals = bytes.iter().position(|byte| *byte == b'=');
         let (name, value) = match equals {
-            Some(at) => (
-                &bytes[..at],
-                Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned()),
-            ),
+            Some(at) => (&bytes[..at], Some(OsStr::from_bytes(&bytes[at + 1..]).to_owned())),
             None => (bytes, None),
         };
         // A dash at the start is an option in the wrong place.
         if name.is_empty() || name[0] == b'-' || bytes.contains(&0) {
             return None;
         }
-        Some(Given {
-            name: OsStr::from_bytes(name).to_owned(),
-            value,
-        })
+        Some(Given { name: OsStr::from_bytes(name).to_owned(), value })
     }
 }
 
@@ -76,17 +49,9 @@ pub(super) fn for_child(
     all: bool,
     given: &[Given],
 ) -> Result<Vec<(OsString, OsString)>, OsString> {
-    let mut env: Vec<_> = ours
-        .iter()
-        .filter(|(name, _)| all || is_passed(name))
-        .cloned()
-        .collect();
+    let mut env: Vec<_> = ours.iter().filter(|(name, _)| all || is_passed(name)).cloned().collect();
     for Given { name, value } in given {
-        let ours = || {
-            ours.iter()
-                .find(|(own, _)| own == name)
-                .map(|(_, value)| value.clone())
-        };
+        let ours = || ours.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
         let value = value.clone().or_else(ours).ok_or_else(|| name.clone())?;
         env.retain(|(other, _)| other != name);
         env.push((name.clone(), value));
@@ -96,14 +61,10 @@ pub(super) fn for_child(
 
 fn is_passed(name: &OsStr) -> bool {
     let name = name.as_bytes();
-    PASSED
-        .iter()
-        .copied()
-        .flatten()
-        .any(|passed| match passed.strip_suffix('*') {
-            Some(prefix) => name.starts_with(prefix.as_bytes()),
-            None => name == passed.as_bytes(),
-        })
+    PASSED.iter().copied().flatten().any(|passed| match passed.strip_suffix('*') {
+        Some(prefix) => name.starts_with(prefix.as_bytes()),
+        None => name == passed.as_bytes(),
+    })
 }
 
 #[cfg(test)]
@@ -125,10 +86,8 @@ mod tests {
         ]
         .map(|(name, value)| (name.into(), value.into()))
         .into();
-        let given: Vec<Given> = given
-            .iter()
-            .map(|word| Given::parse(OsStr::new(word)).unwrap())
-            .collect();
+        let given: Vec<Given> =
+            given.iter().map(|word| Given::parse(OsStr::new(word)).unwrap()).collect();
         let got = for_child(&ours, all, &given);
         let shown = got.map(|env| {
             let pair = |(n, v): &(OsString, OsString)| format!("{}={}", n.display(), v.display());
@@ -142,20 +101,11 @@ mod tests {
 
     #[test]
     fn only_what_is_listed_or_asked_for() {
-        let base = [
-            "PATH=/bin",
-            "LC_ALL=C",
-            "XDG_CACHE_HOME=/c",
-            "https_proxy=p",
-        ];
+        let base = ["PATH=/bin", "LC_ALL=C", "XDG_CACHE_HOME=/c", "https_proxy=p"];
         let listed = [&base[..], &["NPM_CONFIG_CACHE=/n"]].concat();
         check(false, &[], Ok(&listed));
         let with = |more: &[&'static str]| [&listed[..], more].concat();
-        check(
-            false,
-            &["GITHUB_TOKEN"],
-            Ok(&with(&["GITHUB_TOKEN=secret"])),
-        );
+        check(false, &["GITHUB_TOKEN"], Ok(&with(&["GITHUB_TOKEN=secret"])));
         check(false, &["A=b=c", "B="], Ok(&with(&["A=b=c", "B="])));
         check(false, &["A=1", "A=2"], Ok(&with(&["A=2"])));
         check(false, &["NOT_SET"], Err("NOT_SET"));
@@ -183,16 +133,7 @@ mod tests {
 
     #[test]
     fn what_is_no_variable() {
-        for word in [
-            "",
-            "=",
-            "=secret",
-            "--",
-            "-x",
-            "--quiet=1",
-            "A\0=b",
-            "A=b\0",
-        ] {
+        for word in ["", "=", "=secret", "--", "-x", "--quiet=1", "A\0=b", "A=b\0"] {
             assert!(Given::parse(OsStr::new(word)).is_none(), "{word:?}");
         }
     }

@@ -3,9 +3,7 @@ use std::os::unix::ffi::OsStringExt;
 use super::*;
 
 fn variables() -> Vec<(OsString, OsString)> {
-    [("PATH", "/bin"), ("TOKEN", "s3cret")]
-        .map(|(n, v)| (n.into(), v.into()))
-        .into()
+    [("PATH", "/bin"), ("TOKEN", "s3cret")].map(|(n, v)| (n.into(), v.into())).into()
 }
 
 fn options(words: &[&str]) -> Options {
@@ -27,16 +25,8 @@ fn the_command_is_taken_word_for_word() {
     for (words, program, args) in [
         (&["cat"][..], "cat", &[][..]),
         (&["--", "cat"], "cat", &[]),
-        (
-            &["cat", "-n", "--help", "--"],
-            "cat",
-            &["-n", "--help", "--"],
-        ),
-        (
-            &["--", "cat", "--", "-x", "", "--env=A"],
-            "cat",
-            &["--", "-x", "", "--env=A"],
-        ),
+        (&["cat", "-n", "--help", "--"], "cat", &["-n", "--help", "--"]),
+        (&["--", "cat", "--", "-x", "", "--env=A"], "cat", &["--", "-x", "", "--env=A"]),
         (&["cat", "--", "x"], "cat", &["--", "x"]),
         (&["-q", "--", "-odd"], "-odd", &[]),
         (&["-q", "--", "--"], "--", &[]),
@@ -50,22 +40,13 @@ fn the_command_is_taken_word_for_word() {
     }
     let odd = OsString::from_vec(vec![b'a', 0xff, b'b']);
     let words = [OsString::from("--"), odd.clone(), odd.clone()];
-    let Ok(Request::Run(options)) = parse(words, &[]) else {
-        panic!()
-    };
-    assert_eq!(
-        (options.launch.program, options.launch.args),
-        (odd.clone(), vec![odd])
-    );
+    let Ok(Request::Run(options)) = parse(words, &[]) else { panic!() };
+    assert_eq!((options.launch.program, options.launch.args), (odd.clone(), vec![odd]));
 }
 
 #[test]
 fn flags_reach_their_places() {
-    let Options {
-        settings,
-        launch,
-        verbosity,
-    } = options(&[
+    let Options { settings, launch, verbosity } = options(&[
         "--max-line-bytes=1KiB",
         "--max-buffer-bytes",
         "2MiB",
@@ -132,10 +113,7 @@ fn a_relative_root_becomes_absolute() {
         options(&["--root=src", "cat"]).settings.roots,
         [here.join("src").to_str().unwrap()]
     );
-    assert_eq!(
-        options(&["--root=.", "cat"]).settings.roots,
-        [here.to_str().unwrap()]
-    );
+    assert_eq!(options(&["--root=.", "cat"]).settings.roots, [here.to_str().unwrap()]);
 }
 
 #[test]
@@ -146,45 +124,21 @@ fn wrong_usage_says_what_was_expected() {
         (&[""], "expected a command"),
         (&["check", "cat"], "'check' is not in this release"),
         (&["--parallell=2", "cat"], "did you mean '--parallel'?"),
-        (
-            &["--max-line", "1", "cat"],
-            "did you mean '--max-line-bytes'?",
-        ),
-        (
-            &["--max-request", "1", "cat"],
-            "did you mean '--max-request-ms'?",
-        ),
-        (
-            &["--inherit-environment", "cat"],
-            "no option '--inherit-environment'",
-        ),
+        (&["--max-line", "1", "cat"], "did you mean '--max-line-bytes'?"),
+        (&["--max-request", "1", "cat"], "did you mean '--max-request-ms'?"),
+        (&["--inherit-environment", "cat"], "no option '--inherit-environment'"),
         (&["--zzz", "cat"], "--help lists them"),
         (&["-x", "cat"], "no option '-x'"),
-        (
-            &["--max-line-bytes"],
-            "--max-line-bytes: expected a value: SIZE",
-        ),
+        (&["--max-line-bytes"], "--max-line-bytes: expected a value: SIZE"),
         (&["--max-line-bytes=x", "cat"], "expected a size such as"),
         (&["--max-line-bytes=0", "cat"], "expected at least 1"),
         (&["--max-line-bytes=-5", "cat"], "expected a size such as"),
         (&["--parallel=99999999999", "cat"], "is too large"),
-        (
-            &["--request-timeout-ms", "--", "cat"],
-            "expected a time such as",
-        ),
-        (
-            &["--protocol-version=2025-11-25", "cat"],
-            "expected auto, legacy or 2026-07-28",
-        ),
-        (
-            &["--root=/no/such/place", "cat"],
-            "expected an existing directory",
-        ),
+        (&["--request-timeout-ms", "--", "cat"], "expected a time such as"),
+        (&["--protocol-version=2025-11-25", "cat"], "expected auto, legacy or 2026-07-28"),
+        (&["--root=/no/such/place", "cat"], "expected an existing directory"),
         (&["--env=UNSET", "cat"], "--env: 'UNSET' is not set"),
-        (
-            &["--env", "--", "cat"],
-            "--env: expected NAME or NAME=VALUE",
-        ),
+        (&["--env", "--", "cat"], "--env: expected NAME or NAME=VALUE"),
         (&["--cwd=", "cat"], "--cwd: expected a directory"),
         (&["--hold-lane=s3cret", "cat"], "--hold-lane takes no value"),
         (&["--envv=A=s3cret", "cat"], "did you mean '--env'?"),
@@ -255,12 +209,7 @@ fn nasty_words_in_every_order() {
     .map(OsString::from)
     .into();
     nasty.extend(
-        [
-            vec![0xff],
-            vec![b'-', 0xff],
-            vec![b'-', b'-', 0xff, b'=', 0xfe],
-        ]
-        .map(OsString::from_vec),
+        [vec![0xff], vec![b'-', 0xff], vec![b'-', b'-', 0xff, b'=', 0xfe]].map(OsString::from_vec),
     );
     let check = |words: &[&OsString]| {
         if let Err(UsageError(text)) = parse(words.iter().map(|&word| word.clone()), &variables()) {
@@ -289,15 +238,7 @@ fn help_fits_and_shows_all() {
     for flag in FLAGS {
         assert!(text.contains(&format!("--{}", flag.name)), "{}", flag.name);
     }
-    for part in [
-        "[16MiB]",
-        "[64MiB]",
-        "[5m]",
-        "[1500ms]",
-        "[0]",
-        "LC_*",
-        "https_proxy",
-    ] {
+    for part in ["[16MiB]", "[64MiB]", "[5m]", "[1500ms]", "[0]", "LC_*", "https_proxy"] {
         assert!(text.contains(part), "{part}");
     }
 }

@@ -58,31 +58,18 @@ impl Unit {
         let text = word.to_str().ok_or_else(wrong)?;
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, suffix) = text.split_at(digits);
-        let known = self
-            .suffixes()
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(suffix));
+        let known = self.suffixes().iter().find(|(name, _)| name.eq_ignore_ascii_case(suffix));
         let factor = match known {
             _ if digits.is_empty() => return Err(wrong()),
             _ if suffix.is_empty() => 1,
             Some((_, factor)) => *factor,
             None => return Err(wrong()),
         };
-        let most = if self == Unit::Count {
-            MOST_COUNT
-        } else {
-            MOST
-        };
+        let most = if self == Unit::Count { MOST_COUNT } else { MOST };
         // More digits than fit mean the same as too many.
-        let value = digits
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(factor));
+        let value = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
         match value.filter(|value| *value <= most) {
-            None => Err(format!(
-                "'{text}' is too large, the most is {}",
-                self.show(most)
-            )),
+            None => Err(format!("'{text}' is too large, the most is {}", self.show(most))),
             Some(value) if value < least => Err(format!("expected at least {least}, got '{text}'")),
             Some(value) => Ok(value),
         }
@@ -90,7 +77,7 @@ impl Unit {
 
     /// The shortest way to write it without a fraction.
     pub(super) fn show(self, value: u64) -> String {
-        let fits = |(_, factor): &&(&str, u64)| value != 0 && value % factor == 0;
+        let fits = |(_, factor): &&(&str, u64)| value != 0 && value.is_multiple_of(*factor);
         match self.suffixes().iter().find(fits) {
             Some((name, factor)) => format!("{}{name}", value / factor),
             None => value.to_string(),

@@ -9,15 +9,15 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crossbeam_channel::{Receiver, Sender, never};
+use crossbeam_channel::Sender;
 
+use super::inbox::Woken;
 use super::outlet::Outlet;
-use super::readers::{Batch, read_server};
+use super::readers::{ServerReader, read_server};
 use super::sink::Sink;
 use crate::bridge::{Exit, Frame, Generation, Time};
 use crate::sys;
@@ -39,7 +39,7 @@ pub struct Launch {
 pub(crate) struct Wiring<'a> {
     pub(crate) line_limit: usize,
     pub(crate) low_water: usize,
-    pub(crate) news: &'a Sender<()>,
+    pub(crate) inbox: &'a Sender<Woken>,
 }
 
 /// A running server process, or one that has ended and is still being read.
@@ -49,12 +49,9 @@ pub(crate) struct Server {
     pub(crate) pid: i32,
     child: Child,
     input: Option<Outlet>,
-    /// Its lines; never ready again after the end.
-    pub(crate) batches: Receiver<Batch>,
+    reader: ServerReader,
     /// Its output is read to the end.
     pub(crate) closed: bool,
-    /// Open while the process lives; closing it tells the reader.
-    alive: Option<OwnedFd>,
     pub(crate) exit: Option<Exit>,
     ladder: Option<Ladder>,
 }
@@ -73,14 +70,8 @@ impl Server {
         wiring: &Wiring<'_>,
     ) -> Result<Self, String> {
         let mut command = Command::new(&launch.program);
-        command
-            .args(&launch.args)
-            .env_clear()
-            .envs(launch.env.iter().map(|(n, v)| (n, v)));
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit());
+        command.args(&launch.args).env_clear().envs(launch.env.iter().map(|(n, v)| (n, v)));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
         command.process_group(0);
         if let Some(cwd) = &launch.cwd {
             if !cwd.is_dir() {
@@ -93,20 +84,17 @@ impl Server {
             command.current_dir(cwd);
         }
         sys::before_exec(&mut command);
-        let mut child = command
-            .spawn()
-            .map_err(|error| unstartable(launch, &error))?;
+        let mut child = command.spawn().map_err(|error| unstartable(launch, &error))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let pid = i32::try_from(child.id()).unwrap_or(0);
-        match pipes.map(|pipes| connect(pipes, wiring)) {
-            Some(Ok((input, batches, alive))) => Ok(Server {
+        match pipes.map(|pipes| connect(pipes, generation, wiring)) {
+            Some(Ok((input, reader))) => Ok(Server {
                 generation,
                 pid,
                 child,
                 input: Some(input),
-                batches,
+                reader,
                 closed: false,
-                alive: Some(alive),
                 exit: None,
                 ladder: None,
             }),
@@ -117,10 +105,7 @@ impl Server {
                     Some(Err(error)) => error.to_string(),
                     Some(Ok(_)) | None => "no pipes".to_owned(),
                 };
-                Err(format!(
-                    "cannot talk to '{}': {cause}",
-                    launch.program.display()
-                ))
+                Err(format!("cannot talk to '{}': {cause}", launch.program.display()))
             }
         }
     }
@@ -179,11 +164,14 @@ impl Server {
         let Some(ladder) = self.ladder.as_mut().filter(|_| self.exit.is_none()) else {
             return;
         };
-        if ladder.term_at.take_if(|at| *at <= now).is_some() {
-            let _ = sys::signal_group(self.pid, sys::SIGTERM); // gone: its exit tells
-        }
-        if ladder.kill_at.take_if(|at| *at <= now).is_some() {
-            let _ = sys::signal_group(self.pid, sys::SIGKILL);
+        for (step, signal) in
+            [(&mut ladder.term_at, sys::SIGTERM), (&mut ladder.kill_at, sys::SIGKILL)]
+        {
+            if step.take_if(|at| *at <= now).is_some()
+                && sys::signal_group(self.pid, signal).is_err()
+            {
+                let _ = sys::signal_process(self.pid, signal); // it has moved to another group
+            }
         }
     }
 
@@ -196,14 +184,13 @@ impl Server {
                 Ok(code) => Exit::Code(code),
                 Err(signal) => Exit::Signal(signal),
             });
-            self.alive = None;
+            self.reader.finish();
         }
     }
 
-    /// Its output is at its end; nothing more is to be had from it.
-    pub(crate) fn close_output(&mut self) {
-        self.closed = true;
-        self.batches = never();
+    /// The loop is done with a batch of its lines.
+    pub(crate) fn give_permit_back(&self) {
+        self.reader.permits.give_back();
     }
 
     /// Reaps it. Only after its group was dealt with.
@@ -213,28 +200,33 @@ impl Server {
     }
 }
 
-type Connected = (Outlet, Receiver<Batch>, OwnedFd);
-
-fn connect(pipes: (ChildStdin, ChildStdout), wiring: &Wiring<'_>) -> io::Result<Connected> {
+fn connect(
+    pipes: (ChildStdin, ChildStdout),
+    generation: Generation,
+    wiring: &Wiring<'_>,
+) -> io::Result<(Outlet, ServerReader)> {
     let (stdin, stdout) = pipes;
-    let (ended, alive) = io::pipe()?;
     let sink = Sink::own_pipe(stdin.into())?;
-    let input = Outlet::new(sink, "server writer", wiring.low_water, wiring.news.clone());
-    let batches = read_server(stdout.into(), ended.into(), wiring.line_limit)?;
-    Ok((input, batches, alive.into()))
+    let input = Outlet::new(sink, "server writer", wiring.low_water, wiring.inbox.clone());
+    let inbox = wiring.inbox.clone();
+    let reader = read_server(generation, stdout.into(), wiring.line_limit, inbox)?;
+    Ok((input, reader))
 }
 
 fn unstartable(launch: &Launch, error: &io::Error) -> String {
     let program = Path::new(&launch.program);
     let has_slash = program.components().count() > 1;
-    let cause = match error.kind() {
-        io::ErrorKind::NotFound if !has_slash => "no such command on PATH".to_owned(),
-        io::ErrorKind::NotFound if program.is_file() => {
-            "the interpreter in its first line does not exist".to_owned()
-        }
-        io::ErrorKind::NotFound => "no such file".to_owned(),
-        io::ErrorKind::PermissionDenied => "it is not an executable file".to_owned(),
-        _ => error.to_string().to_lowercase(),
+    let absent = error.kind() == io::ErrorKind::NotFound;
+    let cause = if absent && !has_slash {
+        "no such command on PATH"
+    } else if absent && program.is_file() {
+        "the interpreter in its first line does not exist"
+    } else if absent {
+        "no such file"
+    } else if error.kind() == io::ErrorKind::PermissionDenied {
+        "it is not an executable file"
+    } else {
+        &error.to_string().to_ascii_lowercase()
     };
     format!("cannot start '{}': {cause}", program.display())
 }

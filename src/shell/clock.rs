@@ -10,18 +10,13 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "this is the one place that reads the clock"
-    )]
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
     fn instant() -> Instant {
         Instant::now()
     }
 
     pub(crate) fn start() -> Self {
-        Clock {
-            start: Self::instant(),
-        }
+        Clock { start: Self::instant() }
     }
 
     pub(crate) fn now(&self) -> Time {
@@ -29,9 +24,8 @@ impl Clock {
         Time(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// How long it is until `moment`, to the fraction of a millisecond.
-    pub(crate) fn until(&self, moment: Time) -> Duration {
-        let passed = Self::instant().duration_since(self.start);
-        Duration::from_millis(moment.0).saturating_sub(passed)
+    /// The system's name for `moment`; none if it is too far away to come.
+    pub(crate) fn instant_of(&self, moment: Time) -> Option<Instant> {
+        self.start.checked_add(Duration::from_millis(moment.0))
     }
 }

@@ -60,11 +60,8 @@ impl Console {
         if self.verbosity < least {
             return;
         }
-        let (on, off) = if self.colour && !colour.is_empty() {
-            (colour, "\x1b[0m")
-        } else {
-            ("", "")
-        };
+        let (on, off) =
+            if self.colour && !colour.is_empty() { (colour, "\x1b[0m") } else { ("", "") };
         let mut line = format!("{on}mcp-uplift:{off} ");
         push_escaped(&mut line, text, LINE);
         self.write(line);
@@ -77,12 +74,13 @@ impl Console {
 
     /// Shows what comes in.
     pub(crate) fn show_event(&self, event: &Event) {
-        let (side, line) = match event {
-            Event::ClientLine(line) => ("client > ", line),
-            Event::ServerLine(_, line) => ("server > ", line),
-            other => return self.say(Level::Info, &format!("event {other:?}")),
-        };
-        self.show(side, &line.bytes);
+        if let Event::ClientLine(line) = event {
+            self.show("client > ", &line.bytes);
+        } else if let Event::ServerLine(_, line) = event {
+            self.show("server > ", &line.bytes);
+        } else {
+            self.say(Level::Info, &format!("event {event:?}"));
+        }
     }
 
     /// Shows what is done about it.
@@ -91,7 +89,9 @@ impl Console {
             Effect::ToClient(frame) => self.show("client < ", &frame.0),
             Effect::ToServer(frame) => self.show("server < ", &frame.0),
             Effect::Say(..) => {}
-            other => self.say(Level::Info, &format!("effect {other:?}")),
+            Effect::StartServer(_) | Effect::StopServer(_) | Effect::Exit(_) => {
+                self.say(Level::Info, &format!("effect {effect:?}"));
+            }
         }
     }
 

@@ -17,21 +17,21 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
-use std::time::Duration;
 
-use crossbeam_channel::{Receiver, Sender, bounded, never, select};
+use crossbeam_channel::{Receiver, Sender};
 
 use super::Core;
 use super::child::{Launch, Server, Wiring};
 use super::clock::Clock;
 use super::console::Console;
+use super::inbox::{Batch, Permits, Woken, inbox};
 use super::leaving::Leaving;
 use super::lines::Piece;
 use super::outlet::Outlet;
-use super::readers::{Batch, read_client};
+use super::readers::read_client;
 use super::sink::Sink;
 use super::strays::Strays;
-use super::watch::{Notice, watch};
+use super::watch::watch;
 use crate::bridge::{Effect, Event, Generation, Level, Limits, Time};
 use crate::sys;
 
@@ -50,15 +50,6 @@ const IDLE_MS: u64 = 300;
 /// Lines and frames that are worth it.
 const MUCH: usize = 256 << 10;
 
-/// What can wake the loop.
-enum Woken {
-    Noticed(Notice),
-    Written,
-    Client(Batch),
-    Server(Batch),
-    Time,
-}
-
 /// Everything the loop works with.
 pub(super) struct EventLoop<C> {
     core: C,
@@ -67,14 +58,15 @@ pub(super) struct EventLoop<C> {
     console: Console,
     clock: Clock,
     now: Time,
-    notices: Receiver<Notice>,
-    client: Receiver<Batch>,
+    inbox: Receiver<Woken>,
+    /// Given to each thread that starts later.
+    sender: Sender<Woken>,
+    /// Batches of a side that is held up; no more than it has permits.
+    held: VecDeque<Woken>,
+    client_permits: Permits,
     to_client: Outlet,
     server: Option<Server>,
     strays: Strays,
-    /// Writer threads tell here; kept to give it to servers to come.
-    news_sender: Sender<()>,
-    news: Receiver<()>,
     /// Events that effects brought about, to be told next.
     follow_ups: VecDeque<Event>,
     /// More waits for the client than it may; until half is gone.
@@ -96,8 +88,9 @@ impl<C: Core> EventLoop<C> {
         limits: Limits,
         console: Console,
     ) -> io::Result<Self> {
-        let (news_sender, news) = bounded(1);
+        let (sender, inbox) = inbox();
         let low_water = limits.buffer_bytes / 2;
+        watch(sender.clone())?;
         let stdout = Sink::shared(io::stdout().as_fd())?;
         Ok(EventLoop {
             core,
@@ -105,14 +98,14 @@ impl<C: Core> EventLoop<C> {
             console,
             clock: Clock::start(),
             now: Time(0),
-            notices: watch()?,
-            client: read_client(limits.line_bytes)?,
-            to_client: Outlet::new(stdout, "client writer", low_water, news_sender.clone()),
+            client_permits: read_client(limits.line_bytes, sender.clone())?,
+            to_client: Outlet::new(stdout, "client writer", low_water, sender.clone()),
+            inbox,
+            sender,
+            held: VecDeque::new(),
             limits,
             server: None,
             strays: Strays::default(),
-            news_sender,
-            news,
             follow_ups: VecDeque::new(),
             client_full: false,
             server_full: false,
@@ -148,58 +141,52 @@ impl<C: Core> EventLoop<C> {
 
     // ---- what comes in ----
 
-    /// The channels that may be taken from now; the others are never ready.
-    fn open_channels(&self) -> (Receiver<Batch>, Receiver<Batch>) {
-        let leaving = self.leaving.is_some();
-        let held = self.client_full && !leaving;
-        let client = if held || leaving || self.server_full {
-            never()
-        } else {
-            self.client.clone()
+    fn wait(&mut self) -> Woken {
+        if let Some(woken) = self.take_held() {
+            return woken;
+        }
+        let deadline = self.deadline();
+        let woken = match deadline.and_then(|deadline| self.clock.instant_of(deadline)) {
+            Some(deadline) => self.inbox.recv_deadline(deadline).ok(),
+            None => self.inbox.recv().ok(),
         };
-        let server = match &self.server {
+        woken.unwrap_or(Woken::Time)
+    }
+
+    /// What is there already.
+    fn poll(&mut self) -> Option<Woken> {
+        self.take_held().or_else(|| self.inbox.try_recv().ok())
+    }
+
+    /// A batch that was put aside, if it may be taken by now.
+    fn take_held(&mut self) -> Option<Woken> {
+        let at = self.held.iter().position(|woken| !self.is_held_up(woken))?;
+        self.held.remove(at)
+    }
+
+    fn is_held_up(&self, woken: &Woken) -> bool {
+        match woken {
+            Woken::Client(_) => self.client_full || self.server_full || self.leaving.is_some(),
             // While we leave nobody hears the server, but it may need to be read to end.
-            Some(server) if !held && (!self.server_stuck || leaving) => server.batches.clone(),
-            _ => never(),
-        };
-        (client, server)
-    }
-
-    fn wait(&self) -> Woken {
-        let (client, server) = self.open_channels();
-        let patience = self
-            .deadline()
-            .map_or(Duration::from_secs(3600), |deadline| {
-                self.clock.until(deadline)
-            });
-        select! {
-            recv(self.notices) -> notice => notice.map_or(Woken::Time, Woken::Noticed),
-            recv(self.news) -> _ => Woken::Written,
-            recv(client) -> batch => Woken::Client(batch.unwrap_or(Batch::END)),
-            recv(server) -> batch => Woken::Server(batch.unwrap_or(Batch::END)),
-            default(patience) => Woken::Time,
+            Woken::Server(..) => (self.client_full || self.server_stuck) && self.leaving.is_none(),
+            Woken::Signal(_)
+            | Woken::ChildEnded
+            | Woken::ClientGone
+            | Woken::Written
+            | Woken::Time => false,
         }
-    }
-
-    /// What is there already, the urgent first.
-    fn poll(&self) -> Option<Woken> {
-        if let Ok(notice) = self.notices.try_recv() {
-            return Some(Woken::Noticed(notice));
-        }
-        let (client, server) = self.open_channels();
-        let server = server.try_recv().map(Woken::Server);
-        server
-            .or_else(|_| client.try_recv().map(Woken::Client))
-            .ok()
     }
 
     fn take(&mut self, woken: Woken) {
+        if self.is_held_up(&woken) {
+            return self.held.push_back(woken);
+        }
         match woken {
-            Woken::Noticed(Notice::Stop(signal)) => self.stop(signal),
-            Woken::Noticed(Notice::ChildEnded) => self.look_at_children(),
-            Woken::Noticed(Notice::ClientGone) => self.lose_client(),
+            Woken::Signal(signal) => self.stop(signal),
+            Woken::ChildEnded => self.look_at_children(),
+            Woken::ClientGone => self.lose_client(),
             Woken::Client(batch) => self.take_client(batch),
-            Woken::Server(batch) => self.take_server(batch),
+            Woken::Server(generation, batch) => self.take_server(generation, batch),
             Woken::Written | Woken::Time => {} // `settle` looks at all of it
         }
     }
@@ -212,16 +199,13 @@ impl<C: Core> EventLoop<C> {
                 Piece::Overlong => Event::ClientOverlong,
             });
         }
+        self.client_permits.give_back();
         if batch.end {
-            self.client = never();
             self.tell(Event::ClientClosed);
         }
     }
 
-    fn take_server(&mut self, batch: Batch) {
-        let Some(generation) = self.server.as_ref().map(|server| server.generation) else {
-            return;
-        };
+    fn take_server(&mut self, generation: Generation, batch: Batch) {
         for piece in batch.pieces {
             self.expect_work(&piece);
             self.tell(match piece {
@@ -229,10 +213,11 @@ impl<C: Core> EventLoop<C> {
                 Piece::Overlong => Event::ServerOverlong(generation),
             });
         }
+        if let Some(server) = &mut self.server {
+            server.give_permit_back();
+            server.closed |= batch.end;
+        }
         if batch.end {
-            if let Some(server) = &mut self.server {
-                server.close_output();
-            }
             self.tell(Event::ServerClosed(generation));
             self.bury_server();
         }
@@ -249,24 +234,20 @@ impl<C: Core> EventLoop<C> {
         if let Some(server) = &mut self.server {
             server.look();
         }
-        self.strays
-            .reap(self.server.as_ref().map(|server| server.pid));
+        self.strays.reap(self.server.as_ref().map(|server| server.pid));
         self.bury_server();
     }
 
     /// Once the server has ended and its last line was taken, it is over (H12).
     fn bury_server(&mut self) {
-        let Some(server) = self
-            .server
-            .take_if(|server| server.closed && server.exit.is_some())
+        let Some(server) = self.server.take_if(|server| server.closed && server.exit.is_some())
         else {
             return;
         };
         let (generation, exit) = (server.generation, server.exit);
         let kill_at = self.leaving.as_ref().map(|leaving| leaving.kill_at);
         let grace_ends = self.now.after(self.limits.shutdown_grace_ms);
-        self.strays
-            .inherit(server, self.now, kill_at.unwrap_or(grace_ends));
+        self.strays.inherit(server, self.now, kill_at.unwrap_or(grace_ends));
         if let Some(exit) = exit {
             self.tell(Event::ServerExited(generation, exit));
         }
@@ -354,7 +335,7 @@ impl<C: Core> EventLoop<C> {
         let wiring = Wiring {
             line_limit: self.limits.line_bytes,
             low_water: self.limits.buffer_bytes / 2,
-            news: &self.news_sender,
+            inbox: &self.sender,
         };
         let started = if self.server.is_some() {
             Err("the server before it has not ended".to_owned())
@@ -377,11 +358,7 @@ impl<C: Core> EventLoop<C> {
     /// Writes what was gathered, and looks at everything that changes with time and writing.
     fn settle(&mut self) {
         self.flush();
-        if self
-            .core
-            .deadline()
-            .is_some_and(|deadline| deadline <= self.now)
-        {
+        if self.core.deadline().is_some_and(|deadline| deadline <= self.now) {
             self.tell(Event::Wake);
         }
         self.watch_queues();
@@ -432,24 +409,12 @@ impl<C: Core> EventLoop<C> {
 
     /// When the loop must wake by itself.
     fn deadline(&self) -> Option<Time> {
-        let leaving = self
-            .leaving
-            .as_ref()
-            .and_then(|leaving| leaving.deadline(self.now));
+        let leaving = self.leaving.as_ref().and_then(|leaving| leaving.deadline(self.now));
         // A core that was just woken and names the same moment again does not get to spin.
         let core = self.core.deadline().filter(|_| self.leaving.is_none());
-        let core = core.map(|at| {
-            if at <= self.now {
-                self.now.after(1)
-            } else {
-                at
-            }
-        });
+        let core = core.map(|at| if at <= self.now { self.now.after(1) } else { at });
         let server = self.server.as_ref().and_then(Server::deadline);
-        [core, server, self.strays.deadline(), self.trim_at, leaving]
-            .into_iter()
-            .flatten()
-            .min()
+        [core, server, self.strays.deadline(), self.trim_at, leaving].into_iter().flatten().min()
     }
 
     // ---- the end ----
@@ -474,10 +439,7 @@ impl<C: Core> EventLoop<C> {
             return None;
         }
         if leaving.gives_up(self.now) {
-            self.console.say(
-                Level::Warning,
-                "a process of the server does not end; leaving it",
-            );
+            self.console.say(Level::Warning, "a process of the server does not end; leaving it");
             return Some(leaving.code);
         }
         if self.server.is_none() && self.strays.are_gone() {

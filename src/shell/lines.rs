@@ -1,14 +1,23 @@
 //! Bytes to lines, the same for both sides (A1, A3, A12, A16).
 //!
-//! The reader appends what it has read to [`Lines::buffer`] and calls [`Lines::split`]. A line
-//! over the limit is thrown away up to its end and leaves only the word that it was there, so
-//! the buffer never holds more than the limit and one read.
+//! The reader appends what it has read to [`Lines::room`] and calls [`Lines::split`].
+//!
+//! ```text
+//!  read ──▶ landing ──▶ short lines, copied out
+//!              └─ a long one begins ──▶ a buffer of its own, grown and given away as the line
+//! ```
+//!
+//! The landing stays where it is, so that what the last long line leaves free can be grown into
+//! by the next. A line over the limit is thrown away up to its end and leaves only the word that
+//! it was there, so that no buffer holds more than the limit and one read.
+
+use std::mem;
 
 use crate::bridge::Line;
 use crate::sys;
 
-/// Lines from this size on leave in the buffer they were read into; shorter ones are copied out.
-const LARGE: usize = 32 << 10;
+/// A line that is not at its end by this size gets its own buffer.
+const LONG: usize = 32 << 10;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
 
@@ -27,22 +36,25 @@ pub(crate) struct Lines {
     /// Read and not yet handed on; its first `seen` bytes hold no line feed.
     buffer: Vec<u8>,
     seen: usize,
+    /// Set aside while `buffer` is a long line's own.
+    landing: Option<Vec<u8>>,
     /// The current line went over the limit; its bytes are dropped as they come.
     discarding: bool,
 }
 
 impl Lines {
     pub(crate) fn new(limit: usize) -> Self {
-        Lines {
-            limit,
-            buffer: Vec::new(),
-            seen: 0,
-            discarding: false,
-        }
+        Lines { limit, buffer: Vec::new(), seen: 0, landing: None, discarding: false }
     }
 
-    /// Where to append what was read.
-    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
+    /// Where to append up to `most` bytes.
+    pub(crate) fn room(&mut self, most: usize) -> &mut Vec<u8> {
+        if self.landing.is_none() && self.buffer.len() > LONG {
+            let mut long = Vec::with_capacity(2 * (LONG + most));
+            long.append(&mut self.buffer);
+            self.landing = Some(mem::replace(&mut self.buffer, long));
+        }
+        self.buffer.reserve(most);
         &mut self.buffer
     }
 
@@ -52,11 +64,10 @@ impl Lines {
         while let Some(found) = sys::find_byte(b'\n', &self.buffer[self.seen..]) {
             let end = self.seen + found;
             self.seen = end + 1;
-            if std::mem::take(&mut self.discarding) {
+            if mem::take(&mut self.discarding) {
                 out.push(Piece::Overlong);
-            } else if start == 0 && end >= LARGE && end > self.buffer.len() / 2 {
-                out.extend(self.take_buffer(end));
-                continue; // the buffer begins anew behind this line
+            } else if let Some(landing) = self.landing.take() {
+                out.extend(self.give_away(end, landing));
             } else {
                 let line = self.buffer[start..end].to_vec();
                 out.extend(finished(line, true, self.limit));
@@ -65,28 +76,30 @@ impl Lines {
         }
         self.buffer.drain(..start);
         // The carriage return and the mark at the start do not count, but are not known yet.
-        if self.discarding || self.buffer.len() > self.limit.saturating_add(BOM.len() + 1) {
+        let most = self.limit.saturating_add(BOM.len() + 1);
+        if self.discarding || self.buffer.len() > most {
             self.discarding = true;
-            self.buffer = Vec::new();
+            self.buffer = self.landing.take().unwrap_or_default();
+            self.buffer.clear();
         }
         self.seen = self.buffer.len();
     }
 
     /// The input is at its end: what stands there without a line feed (A3).
     pub(crate) fn finish(&mut self, out: &mut Vec<Piece>) {
-        let rest = std::mem::take(&mut self.buffer);
+        let rest = mem::take(&mut self.buffer);
         self.seen = 0;
-        if std::mem::take(&mut self.discarding) {
+        if mem::take(&mut self.discarding) {
             out.push(Piece::Overlong);
         } else {
             out.extend(finished(rest, false, self.limit));
         }
     }
 
-    /// Gives the buffer away as the line that ends at `end`; what follows moves to a new one.
-    fn take_buffer(&mut self, end: usize) -> Option<Piece> {
-        let rest = self.buffer[end + 1..].to_vec();
-        let mut line = std::mem::replace(&mut self.buffer, rest);
+    /// Gives the long line's buffer away, which ends at `end`; what follows goes to the landing.
+    fn give_away(&mut self, end: usize, mut landing: Vec<u8>) -> Option<Piece> {
+        landing.extend_from_slice(&self.buffer[end + 1..]);
+        let mut line = mem::replace(&mut self.buffer, landing);
         self.seen = 0;
         line.truncate(end);
         finished(line, true, self.limit)
@@ -101,10 +114,7 @@ fn finished(mut bytes: Vec<u8>, ended: bool, limit: usize) -> Option<Piece> {
     if bytes.starts_with(BOM) {
         bytes.drain(..BOM.len());
     }
-    if bytes
-        .iter()
-        .all(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
-    {
+    if bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
         return None;
     }
     if bytes.len() > limit {
@@ -122,12 +132,9 @@ mod tests {
         let mut lines = Lines::new(limit);
         let mut out = Vec::new();
         for part in input.chunks(chunk) {
-            lines.buffer().extend_from_slice(part);
+            lines.room(part.len()).extend_from_slice(part);
             lines.split(&mut out);
-            assert!(
-                lines.buffer.len() <= limit + 4,
-                "the buffer keeps to the limit"
-            );
+            assert!(lines.buffer.len() <= limit + 4, "the buffer keeps to the limit");
         }
         lines.finish(&mut out);
         let shown: Vec<String> = out
@@ -140,12 +147,7 @@ mod tests {
                 }
             })
             .collect();
-        assert_eq!(
-            shown,
-            expected,
-            "{:?} by {chunk}",
-            String::from_utf8_lossy(input)
-        );
+        assert_eq!(shown, expected, "{:?} by {chunk}", String::from_utf8_lossy(input));
     }
 
     #[test]
@@ -159,21 +161,13 @@ mod tests {
             (b"  ", 8, &[]),
             (b"\xef\xbb\xbfa\n\xef\xbb\xbf\n", 8, &["a"]),
             (b"\xef\xbb\xbfa\xef\xbb\xbf\n", 8, &["a\u{feff}"]),
-            (
-                b"12345678\n123456789\nx\n",
-                8,
-                &["12345678", "overlong", "x"],
-            ),
+            (b"12345678\n123456789\nx\n", 8, &["12345678", "overlong", "x"]),
             (b"12345678\r\n", 8, &["12345678"]),
             (b"\xef\xbb\xbf12345678\r\n", 8, &["12345678"]),
             (b"1234567890123\nx", 8, &["overlong", "x…"]),
             (b"1234567890123", 8, &["overlong"]),
             (b"12345678", 8, &["12345678…"]),
-            (
-                b"1234567890123\n1234567890123\n\ny\n",
-                8,
-                &["overlong", "overlong", "y"],
-            ),
+            (b"1234567890123\n1234567890123\n\ny\n", 8, &["overlong", "overlong", "y"]),
         ];
         for (input, limit, expected) in table {
             for chunk in 1..=input.len().max(1) {
@@ -184,15 +178,15 @@ mod tests {
 
     #[test]
     fn large_lines_leave_in_their_own_buffer() {
-        let mut input = vec![b'x'; 3 * LARGE];
+        let mut input = vec![b'x'; 3 * LONG];
         input.extend_from_slice(b"\r\nsmall\n");
-        input.extend_from_slice(&vec![b'y'; 2 * LARGE]);
+        input.extend_from_slice(&vec![b'y'; 2 * LONG]);
         input.extend_from_slice(b"\nrest");
         for chunk in [1000, 4096, 65536, input.len()] {
             let mut lines = Lines::new(1 << 20);
             let mut out = Vec::new();
             for part in input.chunks(chunk) {
-                lines.buffer().extend_from_slice(part);
+                lines.room(part.len()).extend_from_slice(part);
                 lines.split(&mut out);
             }
             lines.finish(&mut out);
@@ -203,7 +197,7 @@ mod tests {
                     Piece::Overlong => 0,
                 })
                 .collect();
-            assert_eq!(sizes, [3 * LARGE, 5, 2 * LARGE, 4]);
+            assert_eq!(sizes, [3 * LONG, 5, 2 * LONG, 4]);
         }
     }
 }

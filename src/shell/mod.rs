@@ -16,6 +16,7 @@ mod child;
 mod clock;
 mod console;
 mod event_loop;
+mod inbox;
 mod leaving;
 mod lines;
 mod outlet;

@@ -16,6 +16,7 @@ use std::thread;
 
 use crossbeam_channel::Sender;
 
+use super::inbox::Woken;
 use super::readers::STACK;
 use super::sink::{MOST_PIECES, Sink};
 use crate::bridge::Frame;
@@ -48,11 +49,7 @@ impl Frames {
         }
         let done = sink.write(&pieces[..count])?;
         self.written += done;
-        while self
-            .frames
-            .front()
-            .is_some_and(|first| first.len() <= self.written)
-        {
+        while self.frames.front().is_some_and(|first| first.len() <= self.written) {
             self.written -= self.frames.pop_front().map_or(0, |first| first.len());
         }
         Ok(done)
@@ -90,7 +87,7 @@ pub(crate) struct Outlet {
     batch: Frames,
     batch_bytes: usize,
     /// The thread tells the loop here that much has been written, or nothing more can be.
-    news: Sender<()>,
+    news: Sender<Woken>,
     /// The thread tells when its bytes fall below this, and when they are all written.
     low_water: usize,
     has_thread: bool,
@@ -98,13 +95,15 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    pub(crate) fn new(sink: Sink, name: &'static str, low_water: usize, news: Sender<()>) -> Self {
+    pub(crate) fn new(
+        sink: Sink,
+        name: &'static str,
+        low_water: usize,
+        news: Sender<Woken>,
+    ) -> Self {
         Outlet {
             sink: Arc::new(sink),
-            shared: Arc::new(Shared {
-                state: Mutex::default(),
-                changed: Condvar::new(),
-            }),
+            shared: Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() }),
             batch: Frames::default(),
             batch_bytes: 0,
             news,
@@ -172,12 +171,9 @@ impl Outlet {
         }
         let (sink, shared) = (Arc::clone(&self.sink), Arc::clone(&self.shared));
         let (news, low_water) = (self.news.clone(), self.low_water);
-        let builder = thread::Builder::new()
-            .name(self.name.to_owned())
-            .stack_size(STACK);
-        self.has_thread = builder
-            .spawn(move || write_queued(&sink, &shared, &news, low_water))
-            .is_ok();
+        let builder = thread::Builder::new().name(self.name.to_owned()).stack_size(STACK);
+        self.has_thread =
+            builder.spawn(move || write_queued(&sink, &shared, &news, low_water)).is_ok();
         if !self.has_thread {
             // Without a thread nothing can be written in order any more.
             give_up(&self.shared);
@@ -214,17 +210,14 @@ fn give_up(shared: &Shared) {
 }
 
 /// The writer thread.
-fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<()>, low_water: usize) {
+fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<Woken>, low_water: usize) {
     loop {
         let mut state = shared.lock();
         while state.queue.is_empty() {
             if state.closed {
                 return;
             }
-            state = shared
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let mut frames = mem::take(&mut state.queue);
         drop(state);
@@ -235,7 +228,7 @@ fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<()>, low_water: usiz
                     let before = state.bytes;
                     state.bytes = before.saturating_sub(done);
                     if state.bytes == 0 || (state.bytes < low_water && before >= low_water) {
-                        let _ = news.try_send(()); // a word that waits already says the same
+                        let _ = news.try_send(Woken::Written); // full: then the loop looks anyway
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -243,7 +236,7 @@ fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<()>, low_water: usiz
                 }
                 Err(_) => {
                     give_up(shared);
-                    let _ = news.try_send(());
+                    let _ = news.try_send(Woken::Written);
                     return;
                 }
             }

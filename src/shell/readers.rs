@@ -1,67 +1,53 @@
 //! The two reading threads: the client's lines and a server's lines become batches.
 //!
 //! ```text
-//!  read(2) ──▶ Lines ──▶ Batch ──channel, room for one──▶ event loop
+//!  read(2) ──▶ Lines ──▶ Batch ──permit──▶ inbox
 //! ```
 //!
 //! A batch holds what one read completed: at most 64 KiB of short lines, or one long line and
-//! 64 KiB. With one batch in the channel and one in hand, a reader runs ahead of the loop by two
-//! lines at most, and stands still while the loop does not take.
+//! 64 KiB. With one batch before the loop, one behind it and one in hand, a reader runs ahead by
+//! three lines at most, and stands still while the loop keeps its permits.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender};
 
-use super::lines::{Lines, Piece};
+use super::inbox::{Batch, Permits, Woken};
+use super::lines::Lines;
+use crate::bridge::Generation;
 use crate::sys::{self, Watched};
 
 /// The most that is taken by one read.
 const CHUNK: usize = 64 << 10;
 
-/// The readers do little, and each is there for the whole session.
+/// The threads do little.
 pub(super) const STACK: usize = 128 << 10;
 
-/// What one read completed. The end travels with the lines, so that it cannot overtake them.
-#[derive(Debug)]
-pub(crate) struct Batch {
-    pub(crate) pieces: Vec<Piece>,
-    /// Nothing follows.
-    pub(crate) end: bool,
-}
-
-impl Batch {
-    /// Nothing, and nothing follows.
-    pub(crate) const END: Batch = Batch {
-        pieces: Vec::new(),
-        end: true,
-    };
-}
-
 /// Starts the reader of our stdin.
-pub(crate) fn read_client(line_limit: usize) -> io::Result<Receiver<Batch>> {
-    let (batches, receiver) = bounded(1);
-    thread::Builder::new()
-        .name("client reader".to_owned())
-        .stack_size(STACK)
-        .spawn(move || {
-            let stdin = io::stdin();
-            let mut reading = Reading::new(line_limit, batches);
-            loop {
-                match sys::read_into(stdin.as_fd(), reading.lines.buffer(), CHUNK) {
-                    // Whoever started us may have made stdin non-blocking.
-                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                        wait_for(stdin.as_fd())
-                    }
-                    Ok(0) | Err(_) => break,
-                    Ok(_) if reading.send() => {}
-                    Ok(_) => return,
+pub(super) fn read_client(line_limit: usize, inbox: Sender<Woken>) -> io::Result<Permits> {
+    let (permits, taken) = Permits::new();
+    let mut reading =
+        Reading { lines: Lines::new(line_limit), inbox, permits: taken, server: None };
+    thread::Builder::new().name("client reader".to_owned()).stack_size(STACK).spawn(move || {
+        let stdin = io::stdin();
+        loop {
+            match sys::read_into(stdin.as_fd(), reading.lines.room(CHUNK), CHUNK) {
+                // Whoever started us may have made stdin non-blocking.
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    wait_for(stdin.as_fd());
                 }
+                Ok(0) | Err(_) => break,
+                Ok(_) if reading.send() => {}
+                Ok(_) => return,
             }
-            reading.send_end();
-        })?;
-    Ok(receiver)
+        }
+        reading.send_end();
+    })?;
+    Ok(permits)
 }
 
 fn wait_for(fd: BorrowedFd<'_>) {
@@ -69,76 +55,93 @@ fn wait_for(fd: BorrowedFd<'_>) {
     let _ = sys::poll(&mut [Watched::new(fd, sys::POLLIN)], -1);
 }
 
-/// Starts the reader of a server's stdout. When the other end of `ended` closes, the process has
-/// ended: what is in the pipe by then is read and no more, for a descendant may hold it open.
-pub(crate) fn read_server(
-    output: OwnedFd,
-    ended: OwnedFd,
-    line_limit: usize,
-) -> io::Result<Receiver<Batch>> {
-    sys::set_nonblocking(output.as_fd())?;
-    let (batches, receiver) = bounded(1);
-    thread::Builder::new()
-        .name("server reader".to_owned())
-        .stack_size(STACK)
-        .spawn(move || {
-            let mut reading = Reading::new(line_limit, batches);
-            let mut left = usize::MAX;
-            while left > 0 {
-                match sys::read_into(output.as_fd(), reading.lines.buffer(), CHUNK.min(left)) {
-                    Ok(0) => break,
-                    Ok(count) if left != usize::MAX => left -= count,
-                    Ok(_) => {}
-                    Err(error)
-                        if error.kind() == io::ErrorKind::WouldBlock && left == usize::MAX => {}
-                    Err(_) => break,
-                }
-                if !reading.send() {
-                    return;
-                }
-                if left == usize::MAX && wait_for_either(&output, &ended) {
-                    left = sys::unread(output.as_fd());
-                }
-            }
-            reading.send_end();
-        })?;
-    Ok(receiver)
+/// The loop's hold on the reader of a server's stdout.
+pub(super) struct ServerReader {
+    pub(super) permits: Permits,
+    output: Arc<OwnedFd>,
+    ended: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
 }
 
-/// Waits for output or the end of the process; true at its end.
-fn wait_for_either(output: &OwnedFd, ended: &OwnedFd) -> bool {
-    let mut watched = [
-        Watched::new(output.as_fd(), sys::POLLIN),
-        Watched::new(ended.as_fd(), sys::POLLIN),
-    ];
-    sys::poll(&mut watched, -1).is_err() || watched[1].ready()
+impl ServerReader {
+    /// The process has ended: what is in the pipe by now is read and no more, for a descendant
+    /// may hold it open.
+    pub(super) fn finish(&self) {
+        self.ended.store(true, Ordering::SeqCst);
+        // A read that begins from now on returns at once, one that waits is interrupted.
+        let _ = sys::set_nonblocking(self.output.as_fd()); // it worked for a pipe before
+        sys::interrupt(&self.thread);
+    }
+}
+
+/// Starts the reader of a server's stdout.
+pub(super) fn read_server(
+    generation: Generation,
+    output: OwnedFd,
+    line_limit: usize,
+    inbox: Sender<Woken>,
+) -> io::Result<ServerReader> {
+    let (permits, taken) = Permits::new();
+    let (output, ended) = (Arc::new(output), Arc::new(AtomicBool::new(false)));
+    let (fd, has_ended) = (Arc::clone(&output), Arc::clone(&ended));
+    let mut reading =
+        Reading { lines: Lines::new(line_limit), inbox, permits: taken, server: Some(generation) };
+    let builder = thread::Builder::new().name("server reader".to_owned());
+    let thread = builder.stack_size(STACK).spawn(move || {
+        // Known once the process has ended.
+        let mut left = None;
+        while left != Some(0) {
+            let most = left.map_or(CHUNK, |left| CHUNK.min(left));
+            match sys::read_into(fd.as_fd(), reading.lines.room(most), most) {
+                Ok(0) => break,
+                Ok(count) => left = left.map(|left| left.saturating_sub(count)),
+                Err(error) if left.is_none() && interrupted(&error) => {}
+                Err(_) => break,
+            }
+            if !reading.send() {
+                return;
+            }
+            if left.is_none() && has_ended.load(Ordering::SeqCst) {
+                left = Some(sys::unread(fd.as_fd()));
+            }
+        }
+        reading.send_end();
+    })?;
+    Ok(ServerReader { permits, output, ended, thread })
+}
+
+fn interrupted(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
 /// Lines on their way to the loop.
 struct Reading {
     lines: Lines,
-    batches: Sender<Batch>,
+    inbox: Sender<Woken>,
+    permits: Receiver<()>,
+    /// None: the client.
+    server: Option<Generation>,
 }
 
 impl Reading {
-    fn new(line_limit: usize, batches: Sender<Batch>) -> Self {
-        Reading {
-            lines: Lines::new(line_limit),
-            batches,
-        }
-    }
-
     /// Hands on the complete lines; false when nobody takes them any more.
     fn send(&mut self) -> bool {
         let mut pieces = Vec::new();
         self.lines.split(&mut pieces);
-        pieces.is_empty() || self.batches.send(Batch { pieces, end: false }).is_ok()
+        pieces.is_empty() || self.send_batch(Batch { pieces, end: false })
     }
 
     fn send_end(mut self) {
         let mut pieces = Vec::new();
         self.lines.finish(&mut pieces);
-        // Nobody takes it: then nobody waits for it either.
-        let _ = self.batches.send(Batch { pieces, end: true });
+        self.send_batch(Batch { pieces, end: true });
+    }
+
+    fn send_batch(&self, batch: Batch) -> bool {
+        let woken = match self.server {
+            None => Woken::Client(batch),
+            Some(generation) => Woken::Server(generation, batch),
+        };
+        self.permits.recv().is_ok() && self.inbox.send(woken).is_ok()
     }
 }

@@ -36,10 +36,7 @@ impl Sink {
     /// A pipe end of our own, which nobody else shares.
     pub(crate) fn own_pipe(fd: OwnedFd) -> io::Result<Self> {
         sys::set_nonblocking(fd.as_fd())?;
-        Ok(Sink {
-            fd,
-            way: Way::Plain,
-        })
+        Ok(Sink { fd, way: Way::Plain })
     }
 
     /// A descriptor that others may use, too: stdout, stderr.
@@ -48,10 +45,7 @@ impl Sink {
         let kind = file.metadata()?.file_type();
         let way = if kind.is_fifo() {
             if let Ok(own) = sys::reopen_pipe(fd) {
-                return Ok(Sink {
-                    fd: own,
-                    way: Way::Plain,
-                });
+                return Ok(Sink { fd: own, way: Way::Plain });
             }
             Way::Ask
         } else if kind.is_socket() {
@@ -61,10 +55,7 @@ impl Sink {
         } else {
             Way::Ask
         };
-        Ok(Sink {
-            fd: file.into(),
-            way,
-        })
+        Ok(Sink { fd: file.into(), way })
     }
 
     /// Writes what fits now. `WouldBlock`: nothing does.
@@ -98,5 +89,76 @@ impl Sink {
     pub(crate) fn wait(&self, timeout: i32) -> bool {
         let mut watched = [Watched::new(self.fd.as_fd(), sys::POLLOUT)];
         sys::poll(&mut watched, timeout).is_ok_and(|ready| ready > 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// Writes until no more fits, which must come soon and without waiting.
+    fn fill(sink: &Sink, most: usize) -> usize {
+        let text = [b'x'; 10_000];
+        let mut total = 0;
+        loop {
+            match sink.write(&[IoSlice::new(&[]), IoSlice::new(&text)]) {
+                Ok(count) => {
+                    assert!((1..=most).contains(&count), "{count}");
+                    total += count;
+                    assert!(total < 50_000_000);
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                    assert!(!sink.wait(0));
+                    return total;
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_socket_does_not_hold_the_writer_up() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        let sink = Sink::shared(ours.as_fd()).unwrap();
+        assert!(matches!(sink.way, Way::Socket));
+        let total = fill(&sink, 10_000);
+        theirs.read_exact(&mut vec![0; total]).unwrap();
+        assert!(sink.wait(1_000));
+        drop(theirs);
+        let error = sink.write(&[IoSlice::new(b"x")]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    fn a_full_pipe_does_not_hold_the_writer_up() {
+        let (mut read, write) = io::pipe().unwrap();
+        let shared = Sink::shared(write.as_fd()).unwrap();
+        let asking = Sink { fd: write.into(), way: Way::Ask };
+        for sink in [&asking, &shared] {
+            let total = fill(sink, 10_000);
+            read.read_exact(&mut vec![0; total]).unwrap();
+        }
+        assert!(fill(&asking, SURE) > 0);
+        drop(read);
+        let error = asking.write(&[IoSlice::new(b"x")]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_flags_of_a_shared_pipe_stay() {
+        use std::fs;
+        use std::os::fd::AsRawFd;
+
+        let (_read, write) = io::pipe().unwrap();
+        let flags = || fs::read_to_string(format!("/proc/self/fdinfo/{}", write.as_raw_fd()));
+        let before = flags().unwrap();
+        let sink = Sink::shared(write.as_fd()).unwrap();
+        assert!(matches!(sink.way, Way::Plain), "opened a second time");
+        fill(&sink, 10_000);
+        assert_eq!(flags().unwrap(), before);
     }
 }

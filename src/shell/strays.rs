@@ -49,22 +49,13 @@ impl Strays {
     }
 
     fn add_family(&mut self, group: Option<i32>, now: Time, kill_at: Time) {
-        let known: Vec<i32> = self
-            .families
-            .iter()
-            .flat_map(|f| f.adopted.clone())
-            .collect();
+        let known: Vec<i32> = self.families.iter().flat_map(|f| f.adopted.clone()).collect();
         let mut adopted = children();
         adopted.retain(|pid| !known.contains(pid));
         for pid in &adopted {
             let _ = sys::signal_process(*pid, sys::SIGTERM);
         }
-        self.families.push(Family {
-            group,
-            adopted,
-            kill_at,
-            killed: false,
-        });
+        self.families.push(Family { group, adopted, kill_at, killed: false });
         self.look(now);
     }
 
@@ -131,16 +122,11 @@ fn children() -> Vec<i32> {
     if sys::any_ended().is_err() {
         return Vec::new(); // we have none, the usual case
     }
-    let tasks = fs::read_dir("/proc/self/task")
-        .into_iter()
-        .flatten()
-        .flatten();
+    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     lists.flat_map(|list| numbers(&list)).collect()
 }
 
 fn numbers(list: &str) -> Vec<i32> {
-    list.split_ascii_whitespace()
-        .filter_map(|number| number.parse().ok())
-        .collect()
+    list.split_ascii_whitespace().filter_map(|number| number.parse().ok()).collect()
 }

@@ -2,15 +2,14 @@
 //!
 //! Each test starts this test binary again as the program ([`the_program`]), because signals,
 //! orphans and reaping belong to a whole process.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "these tests wait for real processes"
-)]
+#![allow(clippy::disallowed_methods, reason = "these tests wait for real processes")]
 
 use std::collections::VecDeque;
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,8 +21,15 @@ use crate::bridge::{Frame, Generation, Limits};
 
 const SCRIPT: &str = "MCP_UPLIFT_TEST_SCRIPT";
 const BUFFER: &str = "MCP_UPLIFT_TEST_BUFFER";
+const GRACE_MS: &str = "MCP_UPLIFT_TEST_GRACE";
 const CWD: &str = "MCP_UPLIFT_TEST_CWD";
+
+/// Of tests that climb the ladder; others set one that they would not survive.
 const GRACE: u64 = 600;
+const LONG_GRACE: &str = "20000";
+/// In milliseconds: at once, on a busy machine.
+const SOON: u128 = 10_000;
+
 const LINE: usize = 1 << 20;
 
 // ---- the program ----
@@ -36,22 +42,18 @@ struct Relay {
 
 impl Relay {
     fn tell(&mut self, text: &str) {
-        self.effects
-            .push_back(Effect::ToClient(Frame(format!("{text}\n").into_bytes())));
+        self.effects.push_back(Effect::ToClient(Frame(format!("{text}\n").into_bytes())));
     }
 
     fn start(&mut self) {
         self.generation += 1;
-        self.effects
-            .push_back(Effect::StartServer(Generation(self.generation)));
+        self.effects.push_back(Effect::StartServer(Generation(self.generation)));
     }
 
     fn obey(&mut self, order: &str) {
         match order {
             "start" => self.start(),
-            "stop" => self
-                .effects
-                .push_back(Effect::StopServer(Generation(self.generation))),
+            "stop" => self.effects.push_back(Effect::StopServer(Generation(self.generation))),
             "ping" => self.tell("pong"),
             code => self.effects.push_back(Effect::Exit(code.parse().unwrap())),
         }
@@ -60,7 +62,7 @@ impl Relay {
 
 impl Core for Relay {
     fn handle(&mut self, event: Event, _now: Time) {
-        match event {
+        match &event {
             Event::ClientLine(line) => match line.bytes.strip_prefix(b"!") {
                 Some(order) => self.obey(std::str::from_utf8(order).unwrap()),
                 None => {
@@ -70,8 +72,7 @@ impl Core for Relay {
             },
             Event::ServerLine(_, line) => {
                 let rest: &[u8] = if line.ended { b"\n" } else { b" (rest)\n" };
-                self.effects
-                    .push_back(Effect::ToClient(Frame([&line.bytes[..], rest].concat())));
+                self.effects.push_back(Effect::ToClient(Frame([&line.bytes[..], rest].concat())));
             }
             Event::ServerClosed(Generation(number)) => {
                 self.tell(&format!("closed {number}"));
@@ -79,7 +80,12 @@ impl Core for Relay {
             }
             Event::ClientClosed | Event::ClientGone => self.effects.push_back(Effect::Exit(0)),
             Event::Stop(_) | Event::Wake => {}
-            other => self.tell(&format!("{other:?}")),
+            Event::ClientOverlong
+            | Event::ClientSlow(_)
+            | Event::ServerStarted(_)
+            | Event::ServerUnstartable(..)
+            | Event::ServerOverlong(_)
+            | Event::ServerExited(..) => self.tell(&format!("{event:?}")),
         }
     }
     fn next_effect(&mut self) -> Option<Effect> {
@@ -94,7 +100,11 @@ impl Core for Relay {
 #[test]
 fn the_program() {
     let Ok(script) = env::var(SCRIPT) else { return };
-    let words: Vec<&str> = script.split('|').collect();
+    thread::spawn(|| {
+        thread::sleep(Duration::from_secs(60));
+        std::process::exit(99); // no test may hang
+    });
+    let words: Vec<&str> = script.split('\u{1f}').collect();
     let launch = Launch {
         program: words[0].into(),
         args: words[1..].iter().map(Into::into).collect(),
@@ -104,13 +114,10 @@ fn the_program() {
     let limits = Limits {
         line_bytes: LINE,
         buffer_bytes: env::var(BUFFER).map_or(64 << 20, |size| size.parse().unwrap()),
-        shutdown_grace_ms: GRACE,
+        shutdown_grace_ms: env::var(GRACE_MS).map_or(GRACE, |grace| grace.parse().unwrap()),
         ..Limits::default()
     };
-    let mut relay = Relay {
-        effects: VecDeque::new(),
-        generation: 0,
-    };
+    let mut relay = Relay { effects: VecDeque::new(), generation: 0 };
     relay.start();
     sys::share_heap();
     sys::adopt_orphans();
@@ -136,22 +143,30 @@ impl Drop for Client {
 
 fn program(script: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
-    command.args([
-        "--exact",
-        "shell::tests::the_program",
-        "--nocapture",
-        "--test-threads=1",
-    ]);
+    command.args(["--exact", "shell::tests::the_program", "--nocapture", "--test-threads=1"]);
+    command.env(SCRIPT, script).stdin(Stdio::piped()).stdout(Stdio::piped());
     command
-        .env(SCRIPT, script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
-    command
+}
+
+/// The words `sh -c script`, in one.
+fn shell(script: &str) -> String {
+    ["sh", "-c", script].join("\u{1f}")
 }
 
 /// Starts the program around a shell script, up to the first server's start.
 fn around(script: &str) -> Client {
-    let mut client = start(program(&format!("sh|-c|{script}")));
+    started(program(&shell(script)))
+}
+
+/// The same with so much grace that no test would see its end.
+fn patient_around(script: &str) -> Client {
+    let mut command = program(&shell(script));
+    command.env(GRACE_MS, LONG_GRACE);
+    started(command)
+}
+
+fn started(command: Command) -> Client {
+    let mut client = start(command);
     client.expect("ServerStarted(Generation(1))");
     client
 }
@@ -170,11 +185,7 @@ fn start(mut command: Command) -> Client {
             let _ = sender.send(line.unwrap());
         }
     });
-    Client {
-        program,
-        stdin,
-        lines,
-    }
+    Client { program, stdin, lines }
 }
 
 impl Client {
@@ -183,9 +194,7 @@ impl Client {
     }
 
     fn next(&mut self) -> String {
-        self.lines
-            .recv_timeout(Duration::from_secs(20))
-            .expect("a line in time")
+        self.lines.recv_timeout(Duration::from_secs(20)).expect("a line in time")
     }
 
     fn expect(&mut self, expected: &str) {
@@ -232,7 +241,7 @@ fn assert_dies(pid: i32) {
 
 #[test]
 fn lines_go_through_and_the_end_is_quick() {
-    let mut client = around("echo pid $$; exec cat");
+    let mut client = patient_around("echo pid $$; exec cat");
     let pid = client.pid();
     for line in ["one", "two", "ä", "{}"] {
         client.send(line);
@@ -240,7 +249,7 @@ fn lines_go_through_and_the_end_is_quick() {
     }
     let (status, took) = client.close();
     assert_eq!(status, Some(0));
-    assert!(took < GRACE.into(), "{took}");
+    assert!(took < SOON, "{took}");
     assert!(!lives(pid));
 }
 
@@ -249,31 +258,16 @@ fn what_cannot_start_is_named() {
     let unexecutable = env::current_dir().unwrap().join("Cargo.toml");
     let unexecutable = unexecutable.to_str().unwrap();
     for (script, cwd, expected) in [
-        (
-            "no-such-command-",
-            None,
-            "cannot start 'no-such-command-': no such command on PATH",
-        ),
-        (
-            "/no/such/file",
-            None,
-            "cannot start '/no/such/file': no such file",
-        ),
+        ("no-such-command-", None, "cannot start 'no-such-command-': no such command on PATH"),
+        ("/no/such/file", None, "cannot start '/no/such/file': no such file"),
         (unexecutable, None, "it is not an executable file"),
-        (
-            "cat",
-            Some("/no/such"),
-            "cannot start 'cat': '/no/such' is not a directory",
-        ),
+        ("cat", Some("/no/such"), "cannot start 'cat': '/no/such' is not a directory"),
     ] {
         let mut command = program(script);
         command.envs(cwd.map(|cwd| (CWD, cwd)));
         let mut client = start(command);
         let told = client.next();
-        assert!(
-            told.starts_with("ServerUnstartable(Generation(1)"),
-            "{told}"
-        );
+        assert!(told.starts_with("ServerUnstartable(Generation(1)"), "{told}");
         assert!(told.contains(expected), "{told}");
         assert_eq!(client.close().0, Some(0));
     }
@@ -288,7 +282,7 @@ fn the_ladder_ends_with_sigkill() {
     client.expect("closed 1");
     client.expect("ServerExited(Generation(1), Signal(9))");
     let took = begin.elapsed().as_millis();
-    assert!((GRACE.into()..2_000).contains(&took), "{took}");
+    assert!(took >= u128::from(GRACE) - 5, "{took}");
     assert!(!lives(pid));
     assert_eq!(client.close().0, Some(0));
 }
@@ -302,10 +296,7 @@ fn the_ladder_tries_sigterm_after_a_third() {
     client.expect("closed 1");
     client.expect("ServerExited(Generation(1), Signal(15))");
     let took = begin.elapsed().as_millis();
-    assert!(
-        (u128::from(GRACE / 3)..u128::from(GRACE)).contains(&took),
-        "{took}"
-    );
+    assert!(took >= u128::from(GRACE / 3) - 5, "{took}");
 }
 
 #[test]
@@ -337,13 +328,11 @@ fn all_lines_come_before_the_exit() {
 
 #[test]
 fn a_grandchild_that_holds_the_pipes_delays_nothing() {
-    let mut client = around("sleep 100 & echo pid $!; echo bye; exit 0");
+    let mut client = patient_around("sleep 100 & echo pid $!; echo bye; exit 0");
     let pid = client.pid();
-    let begin = Instant::now();
     client.expect("bye");
     client.expect("closed 1");
     client.expect("ServerExited(Generation(1), Code(0))");
-    assert!(begin.elapsed() < Duration::from_secs(2));
     assert_dies(pid);
     client.send("!ping");
     client.expect("pong");
@@ -357,7 +346,7 @@ fn a_stubborn_grandchild_is_killed_before_our_end() {
     client.expect("ServerExited(Generation(1), Code(0))");
     let (status, took) = client.close();
     assert_eq!(status, Some(0));
-    assert!(took < 2_000, "{took}");
+    assert!(took < SOON, "{took}");
     assert!(!lives(pid));
 }
 
@@ -370,7 +359,7 @@ fn descendants_that_left_the_group_are_found() {
     assert!(pids.into_iter().all(lives));
     let (status, took) = client.close();
     assert_eq!(status, Some(0));
-    assert!(took < 2_500, "{took}");
+    assert!(took < SOON, "{took}");
     for pid in pids {
         assert!(!lives(pid), "{pids:?}");
     }
@@ -387,17 +376,13 @@ fn adopted_processes_leave_no_zombies() {
     let children: String = tasks
         .map(|task| fs::read_to_string(task.unwrap().path().join("children")).unwrap())
         .collect();
-    assert_eq!(
-        children.split_whitespace().count(),
-        1,
-        "only the server: {children}"
-    );
+    assert_eq!(children.split_whitespace().count(), 1, "only the server: {children}");
 }
 
 #[test]
 #[cfg(target_os = "linux")]
 fn the_server_does_not_outlive_sigkill() {
-    let mut client = around("trap '' TERM; echo pid $$; sleep 100; sleep 100");
+    let mut client = around("trap '' TERM; echo pid $$; exec sleep 100");
     let pid = client.pid();
     client.signal(sys::SIGKILL);
     client.end();
@@ -426,7 +411,7 @@ fn signals_end_it_though_the_core_does_nothing() {
 
 #[test]
 fn a_signal_while_it_ends_gives_the_status_and_a_second_one_hurries() {
-    let mut client = around("trap '' TERM; echo pid $$; while :; do sleep 0.05; done");
+    let mut client = patient_around("trap '' TERM; echo pid $$; while :; do sleep 0.05; done");
     let pid = client.pid();
     client.stdin = None;
     thread::sleep(Duration::from_millis(50));
@@ -435,17 +420,13 @@ fn a_signal_while_it_ends_gives_the_status_and_a_second_one_hurries() {
     let begin = Instant::now();
     client.signal(sys::SIGTERM);
     assert_eq!(client.end().0, Some(143));
-    assert!(
-        begin.elapsed() < Duration::from_millis(200),
-        "{:?}",
-        begin.elapsed()
-    );
+    assert!(begin.elapsed().as_millis() < SOON);
     assert!(!lives(pid));
 }
 
 #[test]
 fn a_client_that_stops_reading_is_noticed_when_idle() {
-    let mut command = program("sh|-c|echo pid $$; exec cat");
+    let mut command = program(&shell("echo pid $$; exec cat"));
     let mut program = command.spawn().unwrap();
     let mut stdout = BufReader::new(program.stdout.take().unwrap());
     let mut text = String::new();
@@ -470,10 +451,7 @@ fn long_lines_are_dropped_and_counted() {
 
 fn resident_kib(pid: u32) -> usize {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
     line.split_whitespace().nth(1).unwrap().parse().unwrap()
 }
 
@@ -482,7 +460,7 @@ fn resident_kib(pid: u32) -> usize {
 #[cfg(target_os = "linux")]
 fn a_slow_client_holds_the_server_up() {
     let mut command =
-        program("sh|-c|yes 0123456789012345678901234567890 | head -n 1000000; echo end");
+        program(&shell("yes 0123456789012345678901234567890 | head -n 1000000; echo end"));
     command.env(BUFFER, "2000000");
     let mut program = command.spawn().unwrap();
     thread::sleep(Duration::from_millis(800));
@@ -509,7 +487,7 @@ fn a_slow_client_holds_the_server_up() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_server_that_does_not_read_holds_the_client_up() {
-    let mut command = program("sh|-c|echo pid $$; while :; do sleep 1; done");
+    let mut command = program(&shell("echo pid $$; while :; do sleep 1; done"));
     command.env(BUFFER, "2000000");
     let mut client = start(command);
     client.expect("ServerStarted(Generation(1))");
@@ -517,9 +495,7 @@ fn a_server_that_does_not_read_holds_the_client_up() {
     let mut stdin = client.stdin.take().unwrap();
     let writer = thread::spawn(move || {
         let line = format!("{}\n", "x".repeat(10_000));
-        (0..10_000)
-            .take_while(|_| stdin.write_all(line.as_bytes()).is_ok())
-            .count()
+        (0..10_000).take_while(|_| stdin.write_all(line.as_bytes()).is_ok()).count()
     });
     thread::sleep(Duration::from_millis(500));
     let resident = resident_kib(client.program.id());
@@ -528,7 +504,7 @@ fn a_server_that_does_not_read_holds_the_client_up() {
     client.signal(sys::SIGTERM);
     let (status, took) = client.end();
     assert_eq!(status, Some(143));
-    assert!(took < 1_500, "{took}");
+    assert!(took < SOON, "{took}");
     assert!(!lives(pid));
     let written = writer.join().unwrap();
     assert!(written < 400, "{written} lines of 10 kB");
@@ -537,18 +513,36 @@ fn a_server_that_does_not_read_holds_the_client_up() {
 /// What is queued when the end is decided still reaches a client that reads slowly.
 #[test]
 fn a_slow_client_gets_all_before_the_end() {
-    let mut program = program("sh|-c|yes 012345678 | head -n 300000; echo end; exec cat");
-    let mut program = program.spawn().unwrap();
-    thread::sleep(Duration::from_millis(300));
+    let mark = env::temp_dir().join(format!("mcp-uplift-test-{}", std::process::id()));
+    let script = "yes 012345678 | head -n 300000; echo end; touch MARK; exec cat";
+    let mut command = program(&shell(&script.replace("MARK", mark.to_str().unwrap())));
+    let mut program = command.spawn().unwrap();
+    while !mark.exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    fs::remove_file(mark).unwrap();
+    thread::sleep(Duration::from_millis(300)); // what is left in the pipe is taken
     drop(program.stdin.take());
     thread::sleep(Duration::from_millis(GRACE * 2));
     assert!(program.try_wait().unwrap().is_none());
-    let stdout = BufReader::new(program.stdout.take().unwrap());
-    let lines = stdout
-        .lines()
-        .map(Result::unwrap)
-        .filter(|line| line == "012345678");
-    let count = lines.inspect(|_| {}).count();
-    assert_eq!(count, 300_000);
+    let lines = BufReader::new(program.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(lines.filter(|line| line == "012345678").count(), 300_000);
+    assert_eq!(program.wait().unwrap().code(), Some(0));
+}
+
+/// As Node starts its children: sockets, not pipes.
+#[test]
+fn sockets_serve_as_well_as_pipes() {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    let mut command = program(&shell("yes 012345678 | head -n 300000; exec cat"));
+    command.stdin(OwnedFd::from(theirs.try_clone().unwrap())).stdout(OwnedFd::from(theirs));
+    let mut program = command.spawn().unwrap();
+    drop(command);
+    thread::sleep(Duration::from_millis(500));
+    let mut lines = BufReader::new(ours.try_clone().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(lines.by_ref().filter(|line| line == "012345678").take(300_000).count(), 300_000);
+    writeln!(&ours, "hello").unwrap();
+    assert!(lines.any(|line| line == "hello"));
+    drop((ours, lines));
     assert_eq!(program.wait().unwrap().code(), Some(0));
 }
