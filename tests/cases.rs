@@ -5,10 +5,7 @@
 //! `--process` choose the player, `--verbose` shows the transcript of a failure, `--scale 3` stretches
 //! the waiting limits for a slow machine, `--jobs N` sets how many run side by side, `--bridge PATH`
 //! takes another build of the program.
-#![allow(
-    clippy::print_stdout,
-    reason = "the report is what this program is for"
-)]
+#![allow(clippy::print_stdout, reason = "the report is what this program is for")]
 
 mod support;
 

@@ -8,8 +8,5 @@ fn options_are_those_of_the_help() {
     let (readme, help) = (include_str!("../README.md"), args::help());
     let start = help.find("The server:").unwrap();
     let end = help.find("\nExit status:").unwrap();
-    assert!(
-        readme.contains(&help[start..end]),
-        "the options block of README.md is out of date"
-    );
+    assert!(readme.contains(&help[start..end]), "the options block of README.md is out of date");
 }

@@ -24,10 +24,7 @@ pub(crate) fn play(talk: &mut Talk) -> Result<(), String> {
     errors(talk)?;
     pings(talk)?;
     progress(talk)?;
-    talk.scene(
-        "Goodbye",
-        "The client closes the pipe. Nothing may be left behind.",
-    );
+    talk.scene("Goodbye", "The client closes the pipe. Nothing may be left behind.");
     Ok(())
 }
 
@@ -48,17 +45,10 @@ fn discover(talk: &mut Talk) -> Result<(), String> {
     );
     let exchange = talk.request("server/discover", json!({}), &none())?;
     let result = &exchange.answer["result"];
-    talk.same(
-        "the new revision is on offer",
-        &result["supportedVersions"],
-        &json!(["2026-07-28"]),
-    );
+    talk.same("the new revision is on offer", &result["supportedVersions"], &json!(["2026-07-28"]));
     let name = &result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"];
     talk.same("the server keeps its name", name, &json!("legacy-server"));
-    talk.holds(
-        "its tools are announced",
-        result["capabilities"]["tools"].is_object(),
-    );
+    talk.holds("its tools are announced", result["capabilities"]["tools"].is_object());
     // The second half of the greeting may still be on its way.
     let greeting = ["initialize", "notifications/initialized"];
     let known = |message: &Value| greeting.iter().any(|method| message["method"] == *method);
@@ -74,17 +64,10 @@ fn lists(talk: &mut Talk) -> Result<(), String> {
     );
     let first = talk.request("tools/list", json!({}), &none())?;
     let result = &first.answer["result"];
-    talk.same(
-        "it is marked as complete",
-        &result["resultType"],
-        &json!("complete"),
-    );
+    talk.same("it is marked as complete", &result["resultType"], &json!("complete"));
     talk.holds("it says how long it may be kept", result["ttlMs"].is_u64());
     let names = names(result);
-    talk.holds(
-        "the tools of a page are in order",
-        names.is_sorted() && names.len() == 8,
-    );
+    talk.holds("the tools of a page are in order", names.is_sorted() && names.len() == 8);
     let cursor = result["nextCursor"].clone();
     let second = talk.request("tools/list", json!({"cursor": cursor}), &none())?;
     let rest = self::names(&second.answer["result"]).len();
@@ -94,18 +77,11 @@ fn lists(talk: &mut Talk) -> Result<(), String> {
 
 fn names(result: &Value) -> Vec<&str> {
     let tools = result["tools"].as_array();
-    tools
-        .into_iter()
-        .flatten()
-        .filter_map(|tool| tool["name"].as_str())
-        .collect()
+    tools.into_iter().flatten().filter_map(|tool| tool["name"].as_str()).collect()
 }
 
 fn calls(talk: &mut Talk) -> Result<(), String> {
-    talk.scene(
-        "A plain call",
-        "The server never sees the envelope of the new revision.",
-    );
+    talk.scene("A plain call", "The server never sees the envelope of the new revision.");
     let exchange = talk.call("add", json!({"a": 2, "b": 40}), &none())?;
     let sum = &exchange.answer["result"]["structuredContent"]["sum"];
     talk.holds("2 + 40 = 42", sum.as_f64() == Some(42.0));
@@ -122,50 +98,27 @@ fn reading(talk: &mut Talk) -> Result<(), String> {
     talk.same("the note is read", text, &json!("This is note 7."));
     let missing = talk.request("resources/read", json!({"uri": "note://99"}), &none())?;
     let code = &missing.answer["error"]["code"];
-    talk.same(
-        "the old code for \"not found\" became the new one",
-        code,
-        &json!(-32602),
-    );
+    talk.same("the old code for \"not found\" became the new one", code, &json!(-32602));
     let greet = json!({"name": "greet", "arguments": {"name": "Ada"}});
     let prompt = talk.request("prompts/get", greet, &none())?;
     let text = &prompt.answer["result"]["messages"][0]["content"]["text"];
-    talk.same(
-        "the prompt is filled in",
-        text,
-        &json!("Greet Ada in a plain style."),
-    );
+    talk.same("the prompt is filled in", text, &json!("Greet Ada in a plain style."));
     let start = json!({
         "ref": {"type": "ref/prompt", "name": "greet"},
         "argument": {"name": "style", "value": "f"},
     });
     let styles = talk.request("completion/complete", start, &none())?;
     let values = &styles.answer["result"]["completion"]["values"];
-    talk.same(
-        "two styles begin with f",
-        values,
-        &json!(["formal", "friendly"]),
-    );
+    talk.same("two styles begin with f", values, &json!(["formal", "friendly"]));
     Ok(())
 }
 
 fn errors(talk: &mut Talk) -> Result<(), String> {
-    talk.scene(
-        "When it fails",
-        "Failures keep their kind, their code and their data.",
-    );
+    talk.scene("When it fails", "Failures keep their kind, their code and their data.");
     let failed = talk.call("fail", json!({}), &none())?;
-    talk.same(
-        "a tool's failure is a result",
-        &failed.answer["result"]["isError"],
-        &json!(true),
-    );
+    talk.same("a tool's failure is a result", &failed.answer["result"]["isError"], &json!(true));
     let broken = talk.call("broken", json!({}), &none())?;
-    talk.same(
-        "an error keeps its code",
-        &broken.answer["error"]["code"],
-        &json!(17),
-    );
+    talk.same("an error keeps its code", &broken.answer["error"]["code"], &json!(17));
     let data = &broken.answer["error"]["data"];
     talk.same("and its data", data, &json!({"retry": false}));
     let removed = talk.request("ping", json!({}), &none())?;
@@ -176,24 +129,11 @@ fn errors(talk: &mut Talk) -> Result<(), String> {
 }
 
 fn pings(talk: &mut Talk) -> Result<(), String> {
-    talk.scene(
-        "Old servers ping",
-        "The new revision has no pings, so the bridge answers them.",
-    );
+    talk.scene("Old servers ping", "The new revision has no pings, so the bridge answers them.");
     let exchange = talk.call("ping", json!({}), &none())?;
-    talk.same(
-        "the server has its answer",
-        exchange.text(),
-        &json!("the client is there"),
-    );
-    let pinged = exchange
-        .said
-        .iter()
-        .any(|message| message["method"] == "ping");
-    talk.holds(
-        "the client saw none of it",
-        pinged && exchange.notices.is_empty(),
-    );
+    talk.same("the server has its answer", exchange.text(), &json!("the client is there"));
+    let pinged = exchange.said.iter().any(|message| message["method"] == "ping");
+    talk.holds("the client saw none of it", pinged && exchange.notices.is_empty());
     Ok(())
 }
 
@@ -213,12 +153,7 @@ fn progress(talk: &mut Talk) -> Result<(), String> {
     let reports = || exchange.notices.iter().map(|notice| &notice["params"]);
     let mine = reports().all(|report| report["progressToken"] == "bar");
     talk.holds("each report carries the client's token", mine);
-    let steps: Vec<_> = reports()
-        .filter_map(|report| report["progress"].as_u64())
-        .collect();
-    talk.holds(
-        "the steps rise to the last",
-        steps.is_sorted() && steps.ends_with(&[4]),
-    );
+    let steps: Vec<_> = reports().filter_map(|report| report["progress"].as_u64()).collect();
+    talk.holds("the steps rise to the last", steps.is_sorted() && steps.ends_with(&[4]));
     Ok(())
 }

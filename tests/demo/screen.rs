@@ -49,10 +49,7 @@ fn write_object(out: &mut String, members: &Map<String, Value>, envelope: bool) 
     let shown = |(name, value): &(&String, &Value)| match name.as_str() {
         "jsonrpc" => false,
         "_meta" => {
-            envelope
-                || value
-                    .as_object()
-                    .is_some_and(|meta| !meta.keys().all(|key| reserved(key)))
+            envelope || value.as_object().is_some_and(|meta| !meta.keys().all(|key| reserved(key)))
         }
         _ => envelope || !reserved(name),
     };

@@ -42,13 +42,7 @@ impl Session {
             let lines = BufReader::new(stdout).lines().map_while(Result::ok);
             lines.for_each(|line| drop(sender.send(line)));
         });
-        Ok(Session {
-            child,
-            stdin,
-            lines,
-            trace,
-            trace_read: 0,
-        })
+        Ok(Session { child, stdin, lines, trace, trace_read: 0 })
     }
 
     pub(crate) fn send(&mut self, message: &Value) -> Result<(), String> {
@@ -59,15 +53,12 @@ impl Session {
 
     /// The next message of the bridge.
     pub(crate) fn receive(&self) -> Result<Value, String> {
-        let line = self
-            .lines
-            .recv_timeout(ANSWER_WITHIN)
-            .map_err(|error| match error {
-                RecvTimeoutError::Timeout => {
-                    format!("no answer within {} s", ANSWER_WITHIN.as_secs())
-                }
-                RecvTimeoutError::Disconnected => "the bridge ended".to_string(),
-            })?;
+        let line = self.lines.recv_timeout(ANSWER_WITHIN).map_err(|error| match error {
+            RecvTimeoutError::Timeout => {
+                format!("no answer within {} s", ANSWER_WITHIN.as_secs())
+            }
+            RecvTimeoutError::Disconnected => "the bridge ended".to_string(),
+        })?;
         serde_json::from_str(&line).map_err(|error| format!("not JSON ({error}): {line}"))
     }
 
@@ -95,10 +86,7 @@ impl Session {
             }
             Err(RecvTimeoutError::Disconnected) => {}
         }
-        let status = self
-            .child
-            .wait()
-            .map_err(|error| format!("no exit status: {error}"))?;
+        let status = self.child.wait().map_err(|error| format!("no exit status: {error}"))?;
         Ok(status.code())
     }
 }

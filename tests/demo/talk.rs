@@ -36,23 +36,13 @@ impl Exchange {
     /// The questions of an `input_required` result.
     pub(crate) fn questions(&self) -> Vec<(String, Value)> {
         let questions = self.answer["result"]["inputRequests"].as_object();
-        questions
-            .into_iter()
-            .flatten()
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect()
+        questions.into_iter().flatten().map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 }
 
 impl Talk {
     pub(crate) fn new(session: Session) -> Self {
-        Talk {
-            session,
-            last_id: 0,
-            scenes: 0,
-            checks: 0,
-            wrong: 0,
-        }
+        Talk { session, last_id: 0, scenes: 0, checks: 0, wrong: 0 }
     }
 
     /// Opens a scene: a title, and what to look at.
@@ -77,10 +67,7 @@ impl Talk {
         self.session.send(&request)?;
         let mut notices = Vec::new();
         let answer = loop {
-            let message = self
-                .session
-                .receive()
-                .map_err(|why| format!("{method}: {why}"))?;
+            let message = self.session.receive().map_err(|why| format!("{method}: {why}"))?;
             if message["id"] == id {
                 break message;
             }
@@ -90,12 +77,7 @@ impl Talk {
         for message in notices.iter().chain([&answer]) {
             show(&screen::message("client < ", message, 4, false));
         }
-        Ok(Exchange {
-            answer,
-            notices,
-            heard,
-            said,
-        })
+        Ok(Exchange { answer, notices, heard, said })
     }
 
     /// Calls a tool.
@@ -126,11 +108,7 @@ impl Talk {
 
     /// Compares what came with what should.
     pub(crate) fn same(&mut self, what: &str, got: &Value, wanted: &Value) {
-        let shown = if got == wanted {
-            String::new()
-        } else {
-            format!(": {got}, not {wanted}")
-        };
+        let shown = if got == wanted { String::new() } else { format!(": {got}, not {wanted}") };
         self.holds(&format!("{what}{shown}"), got == wanted);
     }
 
@@ -148,15 +126,8 @@ impl Talk {
         self.same("the bridge ends with status 0", &json!(status), &json!(0));
         let server_side = self.session.server_side();
         let closed = server_side.iter().any(|(mark, _)| *mark == '#');
-        self.holds(
-            "the server saw the end of its input and could end in peace",
-            closed,
-        );
-        show(&format!(
-            "\n{} passed, {} failed\n",
-            self.checks - self.wrong,
-            self.wrong
-        ));
+        self.holds("the server saw the end of its input and could end in peace", closed);
+        show(&format!("\n{} passed, {} failed\n", self.checks - self.wrong, self.wrong));
         Ok(self.wrong)
     }
 }

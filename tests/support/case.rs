@@ -87,10 +87,7 @@ impl Case {
             child_args: Vec::new(),
             server: Vec::new(),
             client: Vec::new(),
-            also: Also {
-                stdout_is_jsonrpc: true,
-                ..Also::default()
-            },
+            also: Also { stdout_is_jsonrpc: true, ..Also::default() },
             schema_loose: None,
         }
     }
@@ -111,10 +108,7 @@ impl Case {
             return Some("the server's command line");
         }
         if !self.env.is_empty()
-            || self
-                .bridge_args
-                .iter()
-                .any(|x| shell_flags.contains(&x.as_str()))
+            || self.bridge_args.iter().any(|x| shell_flags.contains(&x.as_str()))
         {
             return Some("the server's environment");
         }
@@ -149,19 +143,12 @@ fn read_schema(json: &Json) -> Result<Option<String>, String> {
 
 fn read_env(json: Option<&Json>) -> Result<Vec<(String, String)>, String> {
     let members = json.and_then(Json::members).unwrap_or_default();
-    members
-        .iter()
-        .map(|(name, value)| Ok((name.clone(), word(value)?)))
-        .collect()
+    members.iter().map(|(name, value)| Ok((name.clone(), word(value)?))).collect()
 }
 
 fn read_also(json: Option<&Json>) -> Result<Also, String> {
-    let mut also = Also {
-        no_orphans: true,
-        stdout_is_jsonrpc: true,
-        server_done: true,
-        ..Also::default()
-    };
+    let mut also =
+        Also { no_orphans: true, stdout_is_jsonrpc: true, server_done: true, ..Also::default() };
     for (name, value) in json.and_then(Json::members).unwrap_or_default() {
         match name.as_str() {
             "no_orphans" => also.no_orphans = flag(value)?,

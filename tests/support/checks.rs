@@ -24,11 +24,7 @@ pub(crate) fn check_end(
         if let Some(problem) = transcript.malformed.first() {
             return Err(problem.clone());
         }
-        for passed in transcript
-            .client
-            .iter()
-            .filter(|passed| passed.way == Way::FromBridge)
-        {
+        for passed in transcript.client.iter().filter(|passed| passed.way == Way::FromBridge) {
             if let Some(problem) = envelope_problem(&passed.message, also.legacy) {
                 return Err(format!("{problem}: {}", passed.message.short(300)));
             }
@@ -48,25 +44,18 @@ fn check_server(also: &Also, transcript: &Transcript) -> Result<(), String> {
     let events = &transcript.events;
     let happened = |name: &str| events.iter().any(|event| event == name);
     if happened("unfinished") && also.server_done {
-        return Err(
-            "the server was stopped while its script still waited for something".to_owned(),
-        );
+        return Err("the server was stopped while its script still waited for something".to_owned());
     }
     if let Some(wanted) = &also.stderr_contains {
         let said = String::from_utf8_lossy(&transcript.stderr);
         if !said.contains(wanted) {
-            return Err(format!(
-                "{wanted:?} is not on stderr: {}",
-                short(&said, 300)
-            ));
+            return Err(format!("{wanted:?} is not on stderr: {}", short(&said, 300)));
         }
     }
     let mut rest = events.iter();
     for name in &also.server_events {
         if !rest.any(|event| event == name) {
-            return Err(format!(
-                "server events {events:?} lack {name:?} (in that order)"
-            ));
+            return Err(format!("server events {events:?} lack {name:?} (in that order)"));
         }
     }
     if let Some(name) = also.server_events_absent.iter().find(|name| happened(name)) {
@@ -77,9 +66,7 @@ fn check_server(also: &Also, transcript: &Transcript) -> Result<(), String> {
         return Err(format!("the server was started {starts} times"));
     }
     if let Some(wanted) = also.starts.filter(|wanted| *wanted != starts) {
-        return Err(format!(
-            "the server was started {starts} times instead of {wanted}"
-        ));
+        return Err(format!("the server was started {starts} times instead of {wanted}"));
     }
     Ok(())
 }
@@ -93,9 +80,7 @@ fn check_progress(lines: &[Passed]) -> Result<(), String> {
     for Passed { way, message } in lines {
         let member = |name: &str| message.get("params").and_then(|params| params.get(name));
         let method = message.get("method").and_then(Json::text);
-        let token = member("_meta")
-            .and_then(|meta| meta.get("progressToken"))
-            .map(Json::to_text);
+        let token = member("_meta").and_then(|meta| meta.get("progressToken")).map(Json::to_text);
         match (way, method, message.get("id").map(Json::to_text)) {
             (Way::ToBridge, _, Some(id)) => {
                 if let Some(token) = token {
@@ -116,15 +101,11 @@ fn check_progress(lines: &[Passed]) -> Result<(), String> {
                 }
             }
             (Way::FromBridge, Some("notifications/progress"), None) => {
-                let token = member("progressToken")
-                    .map(Json::to_text)
-                    .unwrap_or_default();
+                let token = member("progressToken").map(Json::to_text).unwrap_or_default();
                 if cancelled.contains(&token) {
                     continue;
                 }
-                let value = member("progress")
-                    .and_then(Json::as_f64)
-                    .unwrap_or(f64::NAN);
+                let value = member("progress").and_then(Json::as_f64).unwrap_or(f64::NAN);
                 let requests = open.get(&token).map_or(0, Vec::len);
                 if requests == 0 {
                     let line = message.short(160);

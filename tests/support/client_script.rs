@@ -135,12 +135,7 @@ impl ClientScript {
                 }
             }
             ClientStep::SendRaw(raw) => return self.send_raw(raw, since, now, world),
-            ClientStep::Expect {
-                pattern,
-                within_ms,
-                next,
-                raw,
-            } => {
+            ClientStep::Expect { pattern, within_ms, next, raw } => {
                 let until = since.after(self.scaled(*within_ms));
                 return self.expect(pattern, *next, raw, until, now);
             }
@@ -196,9 +191,7 @@ impl ClientScript {
             match matches(pattern, &message, &mut self.names) {
                 Ok(()) => {
                     self.inbox.remove(self.seen);
-                    return raw
-                        .check(&text)
-                        .map_or_else(Progress::Wrong, |()| Progress::Done);
+                    return raw.check(&text).map_or_else(Progress::Wrong, |()| Progress::Done);
                 }
                 Err(reason) if next || self.is_the_reply(pattern, &message) => {
                     return Progress::Wrong(format!("{reason} in {}", short(&text, 300)));
@@ -208,24 +201,15 @@ impl ClientScript {
         }
         blocked_or_wrong(until, now, || {
             let others: Vec<_> = self.inbox.iter().map(|w| short(&w.text, 120)).collect();
-            let others = if others.is_empty() {
-                "nothing".to_owned()
-            } else {
-                others.join("; ")
-            };
-            format!(
-                "no {} in time; waiting unread: {others}",
-                pattern.short(160)
-            )
+            let others = if others.is_empty() { "nothing".to_owned() } else { others.join("; ") };
+            format!("no {} in time; waiting unread: {others}", pattern.short(160))
         })
     }
 
     /// A reply with the id this step waits for that did not match fails at once.
     fn is_the_reply(&self, pattern: &Json, message: &Json) -> bool {
         let wanted = pattern.get("id");
-        let captured = wanted
-            .and_then(Json::text)
-            .filter(|text| text.starts_with('$'));
+        let captured = wanted.and_then(Json::text).filter(|text| text.starts_with('$'));
         let wanted = captured.map_or(wanted, |name| self.names.get(name));
         let found = message.get("id").filter(|_| !message.has("method"));
         wanted.is_some_and(|wanted| found.is_some_and(|found| wanted.same(found)))
@@ -236,16 +220,9 @@ impl ClientScript {
             matching.is_none_or(|pattern| would_match(pattern, &waiting.message, &self.names))
         };
         if let Some(waiting) = self.left_over().iter().find(disturbs) {
-            return Progress::Wrong(format!(
-                "expected silence, got {}",
-                short(&waiting.text, 300)
-            ));
+            return Progress::Wrong(format!("expected silence, got {}", short(&waiting.text, 300)));
         }
-        if now < until {
-            Progress::Blocked(until)
-        } else {
-            Progress::Done
-        }
+        if now < until { Progress::Blocked(until) } else { Progress::Done }
     }
 
     fn differ(&self, a: &str, b: &str) -> Progress {
@@ -335,9 +312,5 @@ fn expect_exit(
 }
 
 fn blocked_or_wrong(until: Time, now: Time, why: impl FnOnce() -> String) -> Progress {
-    if now < until {
-        Progress::Blocked(until)
-    } else {
-        Progress::Wrong(why())
-    }
+    if now < until { Progress::Blocked(until) } else { Progress::Wrong(why()) }
 }

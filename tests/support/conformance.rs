@@ -16,40 +16,20 @@ const METHODS: [(&str, &str, &str); 20] = [
     ("initialize", "InitializeRequest", "InitializeResult"),
     ("ping", "PingRequest", "EmptyResult"),
     ("server/discover", "DiscoverRequest", "DiscoverResult"),
-    (
-        "subscriptions/listen",
-        "SubscriptionsListenRequest",
-        "SubscriptionsListenResult",
-    ),
+    ("subscriptions/listen", "SubscriptionsListenRequest", "SubscriptionsListenResult"),
     ("tools/list", "ListToolsRequest", "ListToolsResult"),
     ("tools/call", "CallToolRequest", "CallToolResult"),
     ("prompts/list", "ListPromptsRequest", "ListPromptsResult"),
     ("prompts/get", "GetPromptRequest", "GetPromptResult"),
-    (
-        "resources/list",
-        "ListResourcesRequest",
-        "ListResourcesResult",
-    ),
-    (
-        "resources/templates/list",
-        "ListResourceTemplatesRequest",
-        "ListResourceTemplatesResult",
-    ),
-    (
-        "resources/read",
-        "ReadResourceRequest",
-        "ReadResourceResult",
-    ),
+    ("resources/list", "ListResourcesRequest", "ListResourcesResult"),
+    ("resources/templates/list", "ListResourceTemplatesRequest", "ListResourceTemplatesResult"),
+    ("resources/read", "ReadResourceRequest", "ReadResourceResult"),
     ("resources/subscribe", "SubscribeRequest", "EmptyResult"),
     ("resources/unsubscribe", "UnsubscribeRequest", "EmptyResult"),
     ("completion/complete", "CompleteRequest", "CompleteResult"),
     ("logging/setLevel", "SetLevelRequest", "EmptyResult"),
     ("elicitation/create", "ElicitRequest", "ElicitResult"),
-    (
-        "sampling/createMessage",
-        "CreateMessageRequest",
-        "CreateMessageResult",
-    ),
+    ("sampling/createMessage", "CreateMessageRequest", "CreateMessageResult"),
     ("roots/list", "ListRootsRequest", "ListRootsResult"),
     ("tasks/get", "GetTaskRequest", "GetTaskResult"),
     ("tasks/cancel", "CancelTaskRequest", "CancelTaskResult"),
@@ -60,30 +40,12 @@ const NOTIFICATIONS: [(&str, &str); 10] = [
     ("notifications/cancelled", "CancelledNotification"),
     ("notifications/progress", "ProgressNotification"),
     ("notifications/message", "LoggingMessageNotification"),
-    (
-        "notifications/tools/list_changed",
-        "ToolListChangedNotification",
-    ),
-    (
-        "notifications/prompts/list_changed",
-        "PromptListChangedNotification",
-    ),
-    (
-        "notifications/resources/list_changed",
-        "ResourceListChangedNotification",
-    ),
-    (
-        "notifications/resources/updated",
-        "ResourceUpdatedNotification",
-    ),
-    (
-        "notifications/roots/list_changed",
-        "RootsListChangedNotification",
-    ),
-    (
-        "notifications/subscriptions/acknowledged",
-        "SubscriptionsAcknowledgedNotification",
-    ),
+    ("notifications/tools/list_changed", "ToolListChangedNotification"),
+    ("notifications/prompts/list_changed", "PromptListChangedNotification"),
+    ("notifications/resources/list_changed", "ResourceListChangedNotification"),
+    ("notifications/resources/updated", "ResourceUpdatedNotification"),
+    ("notifications/roots/list_changed", "RootsListChangedNotification"),
+    ("notifications/subscriptions/acknowledged", "SubscriptionsAcknowledgedNotification"),
 ];
 
 /// What is wrong with the first frame that should not have been written so.
@@ -92,9 +54,9 @@ pub(crate) fn check(transcript: &Transcript) -> Result<(), String> {
     for Passed { way, message } in &transcript.client {
         match way {
             Way::ToBridge => client.peer_said(message),
-            Way::FromBridge => client
-                .down(message)
-                .map_err(|why| complaint("down", &why, message))?,
+            Way::FromBridge => {
+                client.down(message).map_err(|why| complaint("down", &why, message))?
+            }
         }
     }
     for process in &transcript.server {
@@ -102,9 +64,9 @@ pub(crate) fn check(transcript: &Transcript) -> Result<(), String> {
         for Passed { way, message } in process {
             match way {
                 Way::ToBridge => server.server_said(message),
-                Way::FromBridge => server
-                    .up(message)
-                    .map_err(|why| complaint("up", &why, message))?,
+                Way::FromBridge => {
+                    server.up(message).map_err(|why| complaint("up", &why, message))?
+                }
             }
         }
     }
@@ -152,16 +114,10 @@ impl Side {
     /// The method of the request that this answers. Of two with one id the younger is refused.
     fn answered(&mut self, id: &Json, message: &Json) -> Result<String, String> {
         let id = id.to_text();
-        let code = message
-            .get("error")
-            .and_then(|error| error.get("code")?.as_i64());
+        let code = message.get("error").and_then(|error| error.get("code")?.as_i64());
         let younger = || self.asked.iter().rposition(|(open, _)| *open == id);
         let older = || self.asked.iter().position(|(open, _)| *open == id);
-        let found = if code == Some(-32600) {
-            younger()
-        } else {
-            older()
-        };
+        let found = if code == Some(-32600) { younger() } else { older() };
         let found = found.ok_or("answers a request that is not open")?;
         Ok(self.asked.remove(found).1)
     }
@@ -169,13 +125,10 @@ impl Side {
     /// What [`Self::peer_said`] does, and the revision that the server's answer to `initialize` fixes.
     fn server_said(&mut self, message: &Json) {
         self.peer_said(message);
-        let answered = message
-            .get("id")
-            .and_then(|id| self.used.get(&id.to_text()));
+        let answered = message.get("id").and_then(|id| self.used.get(&id.to_text()));
         if answered.is_some_and(|method| method == "initialize")
-            && let Some(revision) = message
-                .get("result")
-                .and_then(|r| r.get("protocolVersion")?.text())
+            && let Some(revision) =
+                message.get("result").and_then(|r| r.get("protocolVersion")?.text())
             && Schema::of(revision).is_some()
         {
             revision.clone_into(&mut self.revision);
@@ -211,27 +164,19 @@ impl Side {
     }
 
     fn modern_result(&self, method: &str, result: &Json) -> Result<(), String> {
-        let kind = result
-            .get("resultType")
-            .and_then(Json::text)
-            .unwrap_or_default();
+        let kind = result.get("resultType").and_then(Json::text).unwrap_or_default();
         if kind == "input_required" {
             if !MRTR_METHODS.contains(&method) {
                 return Err(format!("input_required answers {method}"));
             }
-            let questions = result
-                .get("inputRequests")
-                .and_then(Json::members)
-                .unwrap_or_default();
+            let questions = result.get("inputRequests").and_then(Json::members).unwrap_or_default();
             for (key, question) in questions {
                 let params = question.get("params");
                 let left = ["elicitationId", "task"]
                     .iter()
                     .any(|name| params.is_some_and(|p| p.has(name)));
                 let bare = question.members().is_some_and(|members| {
-                    members
-                        .iter()
-                        .all(|(name, _)| name == "method" || name == "params")
+                    members.iter().all(|(name, _)| name == "method" || name == "params")
                 });
                 if left || !bare {
                     return Err(format!("question {key} carries legacy members"));
@@ -239,10 +184,7 @@ impl Side {
             }
             return self.check("InputRequiredResult", result);
         }
-        if result
-            .get("capabilities")
-            .is_some_and(|capabilities| capabilities.has("tasks"))
-        {
+        if result.get("capabilities").is_some_and(|capabilities| capabilities.has("tasks")) {
             return Err("capabilities.tasks was copied".to_owned());
         }
         match METHODS.iter().find(|(name, ..)| *name == method) {
@@ -266,19 +208,12 @@ impl Side {
         let params = message.get("params");
         let leaked = ["inputResponses", "requestState", "task"];
         if !modern
-            && let Some(name) = leaked
-                .iter()
-                .find(|name| params.is_some_and(|p| p.has(name)))
+            && let Some(name) = leaked.iter().find(|name| params.is_some_and(|p| p.has(name)))
         {
             return Err(format!("{name} leaked"));
         }
-        for key in [
-            "clientInfo",
-            "clientCapabilities",
-            "logLevel",
-            "subscriptionId",
-            "serverInfo",
-        ] {
+        for key in ["clientInfo", "clientCapabilities", "logLevel", "subscriptionId", "serverInfo"]
+        {
             if !modern && meta(message, key).is_some() {
                 return Err(format!("{PREFIX}{key} leaked"));
             }
@@ -299,9 +234,8 @@ impl Side {
         let id = message.get("id").unwrap_or(&Json::Null);
         let method = self.answered(id, message)?;
         if message.has("error") {
-            let name = ["JSONRPCErrorResponse", "JSONRPCError"]
-                .into_iter()
-                .find(|name| self.knows(name));
+            let name =
+                ["JSONRPCErrorResponse", "JSONRPCError"].into_iter().find(|name| self.knows(name));
             return self.check(name.unwrap_or_default(), message);
         }
         let result = message.get("result").unwrap_or(&Json::Null);
@@ -325,9 +259,7 @@ impl Side {
 
     fn check(&self, definition: &str, value: &Json) -> Result<(), String> {
         let schema = Schema::of(&self.revision).ok_or_else(|| format!("no {}", self.revision))?;
-        schema
-            .check(definition, value)
-            .map_err(|why| format!("{}: {why}", self.revision))
+        schema.check(definition, value).map_err(|why| format!("{}: {why}", self.revision))
     }
 }
 
@@ -337,8 +269,5 @@ fn method_of(message: &Json) -> Option<&str> {
 
 /// A reserved member of the message's `_meta`.
 fn meta<'a>(message: &'a Json, key: &str) -> Option<&'a Json> {
-    message
-        .get("params")?
-        .get("_meta")?
-        .get(&format!("{PREFIX}{key}"))
+    message.get("params")?.get("_meta")?.get(&format!("{PREFIX}{key}"))
 }

@@ -29,11 +29,7 @@ pub(crate) fn envelope_problem(message: &Json, legacy: bool) -> Option<&'static 
     if !id.is_none_or(is_id) {
         return Some("id is neither string nor integer");
     }
-    let only = |allowed: &[&str]| {
-        members
-            .iter()
-            .all(|(name, _)| allowed.contains(&name.as_str()))
-    };
+    let only = |allowed: &[&str]| members.iter().all(|(name, _)| allowed.contains(&name.as_str()));
     if let Some(method) = message.get("method") {
         if id.is_some() {
             return Some("a request was sent to a modern client");
@@ -41,9 +37,7 @@ pub(crate) fn envelope_problem(message: &Json, legacy: bool) -> Option<&'static 
         if !only(&["jsonrpc", "method", "params"]) {
             return Some("extra member in a notification");
         }
-        let known = method
-            .text()
-            .is_some_and(|method| DOWNWARD.contains(&method));
+        let known = method.text().is_some_and(|method| DOWNWARD.contains(&method));
         return (!known).then_some("a notification that modern clients do not know");
     }
     if let Some(error) = message.get("error") {
@@ -55,17 +49,13 @@ pub(crate) fn envelope_problem(message: &Json, legacy: bool) -> Option<&'static 
     if !only(&["jsonrpc", "id", "result"]) || id.is_none() {
         return Some("neither result, error nor notification, or an extra member");
     }
-    let stamped = message
-        .get("result")
-        .and_then(|result| result.get("resultType")?.text());
+    let stamped = message.get("result").and_then(|result| result.get("resultType")?.text());
     stamped.is_none().then_some("result without resultType")
 }
 
 fn error_problem(error: &Json) -> Option<&'static str> {
     let sound = error.get("code").is_some_and(Json::is_integer)
-        && error
-            .get("message")
-            .is_some_and(|message| message.text().is_some());
+        && error.get("message").is_some_and(|message| message.text().is_some());
     if !sound {
         return Some("malformed error object");
     }
@@ -74,6 +64,8 @@ fn error_problem(error: &Json) -> Option<&'static str> {
     (!members.iter().all(|(name, _)| known(name))).then_some("extra member in the error object")
 }
 
+/// A string or an integral number; what is too large for a float has no fraction.
 fn is_id(id: &Json) -> bool {
-    id.text().is_some() || id.is_integer() || id.as_f64().is_some_and(|value| value.fract() == 0.0)
+    let is_integral = |value: f64| value.is_infinite() || value.fract() == 0.0;
+    id.text().is_some() || id.is_integer() || id.as_f64().is_some_and(is_integral)
 }

@@ -38,10 +38,7 @@ pub(crate) fn serve(script: &Path, folder: &Path, argv: &[String]) -> Result<i32
     let arrived = read_stdin(work.clone(), run)?;
     let cwd = std::env::current_dir().map_err(|e| e.to_string())?;
     let names = Names::from([
-        (
-            "$argv".to_owned(),
-            Json::Array(argv.iter().map(|arg| Json::string(arg)).collect()),
-        ),
+        ("$argv".to_owned(), Json::Array(argv.iter().map(|arg| Json::string(arg)).collect())),
         ("$cwd".to_owned(), Json::String(cwd.display().to_string())),
     ]);
     let mut script = ServerScript::new(&case, run, work.scale, names);
@@ -49,11 +46,7 @@ pub(crate) fn serve(script: &Path, folder: &Path, argv: &[String]) -> Result<i32
         match script.poll(work.now(), &mut world) {
             Turn::Blocked(until) => {
                 let wait = until.map_or(3_600_000, |until| until.since(work.now()));
-                let wait = if script.waits_for_mark() {
-                    wait.min(5)
-                } else {
-                    wait
-                };
+                let wait = if script.waits_for_mark() { wait.min(5) } else { wait };
                 match arrived.recv_timeout(Duration::from_millis(wait)) {
                     Ok(Some(line)) => script.line(line),
                     Ok(None) => script.eof(),
@@ -105,10 +98,7 @@ fn record(work: &Work, event: &str) {
 /// The lines of our stdin; `None` at its end.
 fn read_stdin(work: Work, run: usize) -> Result<Receiver<Option<Vec<u8>>>, String> {
     let (sender, receiver) = channel();
-    let stdin = std::io::stdin()
-        .as_fd()
-        .try_clone_to_owned()
-        .map_err(|e| e.to_string())?;
+    let stdin = std::io::stdin().as_fd().try_clone_to_owned().map_err(|e| e.to_string())?;
     let mut stdin = File::from(stdin);
     let mut frames = open_frames(&work, run)?;
     std::thread::spawn(move || {
@@ -130,10 +120,7 @@ fn read_stdin(work: Work, run: usize) -> Result<Receiver<Option<Vec<u8>>>, Strin
             }
         }
         if !line.is_empty() {
-            work.trace(
-                "S<",
-                &format!("(no newline) {}", String::from_utf8_lossy(&line)),
-            );
+            work.trace("S<", &format!("(no newline) {}", String::from_utf8_lossy(&line)));
         }
         record(&work, "eof");
         drop(sender.send(None));
@@ -147,10 +134,7 @@ fn read_stdin(work: Work, run: usize) -> Result<Receiver<Option<Vec<u8>>>, Strin
 fn wait_until_reading() {
     let mut reading = lock(&READING.0);
     while !*reading {
-        reading = READING
-            .1
-            .wait(reading)
-            .unwrap_or_else(PoisonError::into_inner);
+        reading = READING.1.wait(reading).unwrap_or_else(PoisonError::into_inner);
     }
 }
 
@@ -160,11 +144,7 @@ fn lock(flag: &Mutex<bool>) -> MutexGuard<'_, bool> {
 
 fn open_frames(work: &Work, run: usize) -> Result<File, String> {
     let path = work.folder.join(format!("frames.{run}"));
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map_err(|e| e.to_string())
+    OpenOptions::new().create(true).append(true).open(path).map_err(|e| e.to_string())
 }
 
 struct Pipes {
@@ -177,17 +157,9 @@ struct Pipes {
 
 impl Pipes {
     fn new(work: Work, run: usize) -> Result<Self, String> {
-        let stdout = std::io::stdout()
-            .as_fd()
-            .try_clone_to_owned()
-            .map_err(|e| e.to_string())?;
+        let stdout = std::io::stdout().as_fd().try_clone_to_owned().map_err(|e| e.to_string())?;
         let frames = open_frames(&work, run)?;
-        Ok(Pipes {
-            work,
-            stdout: File::from(stdout),
-            frames,
-            line: Vec::new(),
-        })
+        Ok(Pipes { work, stdout: File::from(stdout), frames, line: Vec::new() })
     }
 }
 
@@ -195,10 +167,7 @@ impl Pipes {
     /// What was written last, and never ended, is a line too (A3).
     fn last_line(&mut self) {
         if !self.line.is_empty() {
-            drop(
-                self.frames
-                    .write_all(&[b">", &self.line[..], b"\n"].concat()),
-            );
+            drop(self.frames.write_all(&[b">", &self.line[..], b"\n"].concat()));
         }
     }
 }
@@ -277,16 +246,10 @@ fn fork(grandchild: Grandchild, work: &Work) -> std::io::Result<()> {
         "exec sleep 60"
     };
     let held = |hold: bool| {
-        if hold {
-            Stdio::inherit()
-        } else {
-            Stdio::null()
-        }
+        if hold { Stdio::inherit() } else { Stdio::null() }
     };
     command.args(["-c", program]).stderr(Stdio::null());
-    command
-        .stdin(held(grandchild.hold_stdin))
-        .stdout(held(grandchild.hold_stdout));
+    command.stdin(held(grandchild.hold_stdin)).stdout(held(grandchild.hold_stdout));
     if grandchild.ignore_term {
         sys::ignoring_term(&mut command);
     }

@@ -17,10 +17,7 @@ pub(crate) struct Framer {
 
 impl Framer {
     pub(crate) fn new(limit: usize) -> Self {
-        Framer {
-            line: Vec::new(),
-            limit,
-        }
+        Framer { line: Vec::new(), limit }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Piece> {
@@ -51,9 +48,6 @@ impl Framer {
         if line.len() > self.limit {
             return Some(Piece::Overlong);
         }
-        Some(Piece::Line(Line {
-            bytes: line.to_vec(),
-            ended,
-        }))
+        Some(Piece::Line(Line { bytes: line.to_vec(), ended }))
     }
 }

@@ -24,11 +24,7 @@ pub(crate) enum Json {
 impl Json {
     pub(crate) fn parse(text: &str) -> Result<Json, String> {
         let folded = fold_deep(text);
-        let mut parser = Parser {
-            text: folded.as_bytes(),
-            at: 0,
-            depth: 0,
-        };
+        let mut parser = Parser { text: folded.as_bytes(), at: 0, depth: 0 };
         let value = parser.value()?;
         parser.blank();
         if parser.at < parser.text.len() {
@@ -42,20 +38,12 @@ impl Json {
     }
 
     pub(crate) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
-        Json::Object(
-            members
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
-        )
+        Json::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     /// The member of that name; `None` when this is no object.
     pub(crate) fn get(&self, name: &str) -> Option<&Json> {
-        self.members()?
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value)
+        self.members()?.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     pub(crate) fn has(&self, name: &str) -> bool {
@@ -63,68 +51,36 @@ impl Json {
     }
 
     pub(crate) fn members(&self) -> Option<&[(String, Json)]> {
-        if let Json::Object(members) = self {
-            Some(members)
-        } else {
-            None
-        }
+        if let Json::Object(members) = self { Some(members) } else { None }
     }
 
     pub(crate) fn items(&self) -> Option<&[Json]> {
-        if let Json::Array(items) = self {
-            Some(items)
-        } else {
-            None
-        }
+        if let Json::Array(items) = self { Some(items) } else { None }
     }
 
     pub(crate) fn text(&self) -> Option<&str> {
-        if let Json::String(text) = self {
-            Some(text)
-        } else {
-            None
-        }
+        if let Json::String(text) = self { Some(text) } else { None }
     }
 
     pub(crate) fn as_u64(&self) -> Option<u64> {
-        if let Json::Number(text) = self {
-            text.parse().ok()
-        } else {
-            None
-        }
+        if let Json::Number(text) = self { text.parse().ok() } else { None }
     }
 
     pub(crate) fn as_i64(&self) -> Option<i64> {
-        if let Json::Number(text) = self {
-            text.parse().ok()
-        } else {
-            None
-        }
+        if let Json::Number(text) = self { text.parse().ok() } else { None }
     }
 
     pub(crate) fn as_f64(&self) -> Option<f64> {
-        if let Json::Number(text) = self {
-            text.parse().ok()
-        } else {
-            None
-        }
+        if let Json::Number(text) = self { text.parse().ok() } else { None }
     }
 
     pub(crate) fn as_bool(&self) -> Option<bool> {
-        if let Json::Bool(value) = self {
-            Some(*value)
-        } else {
-            None
-        }
+        if let Json::Bool(value) = self { Some(*value) } else { None }
     }
 
     /// Written without fraction and exponent.
     pub(crate) fn is_integer(&self) -> bool {
-        if let Json::Number(text) = self {
-            !text.contains(['.', 'e', 'E'])
-        } else {
-            false
-        }
+        if let Json::Number(text) = self { !text.contains(['.', 'e', 'E']) } else { false }
     }
 
     /// Sets a member, in its old place when there is one.
@@ -144,8 +100,7 @@ impl Json {
             }
             (Json::Object(a), Json::Object(b)) => {
                 a.len() == b.len()
-                    && a.iter()
-                        .all(|(name, x)| other.get(name).is_some_and(|y| x.same(y)))
+                    && a.iter().all(|(name, x)| other.get(name).is_some_and(|y| x.same(y)))
             }
             (a, b) => a == b,
         }
@@ -202,10 +157,7 @@ pub(crate) fn short(text: &str, limit: usize) -> String {
     if text.chars().count() <= limit {
         return text.to_owned();
     }
-    text.chars()
-        .take(limit.saturating_sub(3))
-        .chain("...".chars())
-        .collect()
+    text.chars().take(limit.saturating_sub(3)).chain("...".chars()).collect()
 }
 
 pub(crate) fn nested_arrays(levels: usize) -> String {
@@ -253,11 +205,7 @@ fn fold_deep(text: &str) -> String {
         out.push_str(&rest[..start]);
         rest = &rest[start..];
         let opening = rest.bytes().take_while(|b| *b == b'[').count();
-        let closing = rest
-            .bytes()
-            .skip(opening)
-            .take_while(|b| *b == b']')
-            .count();
+        let closing = rest.bytes().skip(opening).take_while(|b| *b == b']').count();
         if opening >= 50 && opening == closing {
             out.push_str(&format!("\"$deep:{opening}\""));
         } else {
@@ -347,11 +295,7 @@ impl Parser<'_> {
         let mut out = String::new();
         loop {
             let start = self.at;
-            while self
-                .text
-                .get(self.at)
-                .is_some_and(|b| !matches!(b, b'"' | b'\\' | 0..=0x1f))
-            {
+            while self.text.get(self.at).is_some_and(|b| !matches!(b, b'"' | b'\\' | 0..=0x1f)) {
                 self.at += 1;
             }
             // The text was UTF-8 and is cut only beside ASCII.
@@ -397,11 +341,7 @@ impl Parser<'_> {
             }
             self.at = back;
         }
-        let code = if (0xD800..0xE000).contains(&first) {
-            first + LONE_SURROGATE
-        } else {
-            first
-        };
+        let code = if (0xD800..0xE000).contains(&first) { first + LONE_SURROGATE } else { first };
         char::from_u32(code).ok_or_else(|| self.wrong("a character"))
     }
 
@@ -433,17 +373,11 @@ impl Parser<'_> {
         if !complete {
             return Err(self.wrong("a number"));
         }
-        Ok(Json::Number(
-            String::from_utf8_lossy(&self.text[start..self.at]).into_owned(),
-        ))
+        Ok(Json::Number(String::from_utf8_lossy(&self.text[start..self.at]).into_owned()))
     }
 
     fn skip(&mut self, wanted: fn(u8) -> bool, limit: usize) -> usize {
-        let count = self.text[self.at..]
-            .iter()
-            .take(limit)
-            .take_while(|b| wanted(**b))
-            .count();
+        let count = self.text[self.at..].iter().take(limit).take_while(|b| wanted(**b)).count();
         self.at += count;
         count
     }

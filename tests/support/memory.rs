@@ -88,13 +88,7 @@ impl<'a> Stage<'a> {
             ended: false,
             transcript: Transcript::default(),
         };
-        Stage {
-            case,
-            bridge: Bridge::new(settings, entropy),
-            server: None,
-            world,
-            grace_ms,
-        }
+        Stage { case, bridge: Bridge::new(settings, entropy), server: None, world, grace_ms }
     }
 
     fn run(&mut self, client: &mut ClientScript) -> Result<(), String> {
@@ -104,10 +98,7 @@ impl<'a> Stage<'a> {
             if let Some(event) = self.next_event() {
                 at_once += 1;
                 if at_once > EVENTS_AT_ONCE_MAX {
-                    return Err(format!(
-                        "the bridge runs in a circle at {} ms",
-                        self.world.now.0
-                    ));
+                    return Err(format!("the bridge runs in a circle at {} ms", self.world.now.0));
                 }
                 self.bridge.handle(event, self.world.now);
                 self.perform(client);
@@ -127,17 +118,8 @@ impl<'a> Stage<'a> {
             if !self.world.events.is_empty() || self.world.marks.len() > marks {
                 continue;
             }
-            let deadline = if self.world.exit.is_none() {
-                self.bridge.deadline()
-            } else {
-                None
-            };
-            let moments = [
-                server_until,
-                deadline,
-                self.next_of_the_stop(),
-                Some(client_until),
-            ];
+            let deadline = if self.world.exit.is_none() { self.bridge.deadline() } else { None };
+            let moments = [server_until, deadline, self.next_of_the_stop(), Some(client_until)];
             let next = moments.into_iter().flatten().min().unwrap_or(client_until);
             if next > self.world.now {
                 at_once = 0;
@@ -153,15 +135,8 @@ impl<'a> Stage<'a> {
             self.world.events.clear();
             return None;
         }
-        let due = || {
-            self.bridge
-                .deadline()
-                .filter(|deadline| *deadline <= self.world.now)
-        };
-        self.world
-            .events
-            .pop_front()
-            .or_else(|| due().map(|_| Event::Wake))
+        let due = || self.bridge.deadline().filter(|deadline| *deadline <= self.world.now);
+        self.world.events.pop_front().or_else(|| due().map(|_| Event::Wake))
     }
 
     fn perform(&mut self, client: &mut ClientScript) {
@@ -171,9 +146,7 @@ impl<'a> Stage<'a> {
                     let ended = frame.0.strip_suffix(b"\n");
                     let line = ended.unwrap_or(&frame.0);
                     let (message, text) =
-                        self.world
-                            .transcript
-                            .client_read(self.world.now, line, ended.is_some());
+                        self.world.transcript.client_read(self.world.now, line, ended.is_some());
                     client.line(message, text);
                 }
                 Effect::ToServer(frame) => {
@@ -181,11 +154,7 @@ impl<'a> Stage<'a> {
                 }
                 Effect::StartServer(generation) => self.start(generation),
                 Effect::StopServer(generation) => {
-                    if self
-                        .server
-                        .as_ref()
-                        .is_some_and(|server| server.generation == generation)
-                    {
+                    if self.server.as_ref().is_some_and(|server| server.generation == generation) {
                         self.begin_to_stop();
                     }
                 }
@@ -195,10 +164,7 @@ impl<'a> Stage<'a> {
                         "C!",
                         &format!("{level:?}: {text}"),
                     );
-                    self.world
-                        .transcript
-                        .stderr
-                        .extend(format!("mcp-uplift: {text}\n").bytes());
+                    self.world.transcript.stderr.extend(format!("mcp-uplift: {text}\n").bytes());
                 }
                 Effect::Exit(code) => {
                     self.world.exit = Some(code);
@@ -222,18 +188,11 @@ impl<'a> Stage<'a> {
         let start = self.world.transcript.server.len();
         let names = Names::from([("$argv".to_owned(), Json::Array(Vec::new()))]);
         let script = ServerScript::new(self.case, start, 1.0, names);
-        self.server = Some(Server {
-            generation,
-            script,
-            stop: None,
-            terminated: false,
-        });
+        self.server = Some(Server { generation, script, stop: None, terminated: false });
         self.world.generation = generation;
         self.world.server_stdout_open = true;
         self.world.event("start");
-        self.world
-            .events
-            .push_back(Event::ServerStarted(generation));
+        self.world.events.push_back(Event::ServerStarted(generation));
     }
 
     /// The first rung of the ladder: its stdin closes.
@@ -249,20 +208,13 @@ impl<'a> Stage<'a> {
 
     fn next_of_the_stop(&self) -> Option<Time> {
         let server = self.server.as_ref()?;
-        let wait = if server.terminated {
-            self.grace_ms
-        } else {
-            self.grace_ms / 3
-        };
+        let wait = if server.terminated { self.grace_ms } else { self.grace_ms / 3 };
         server.stop.map(|stop| stop.after(wait))
     }
 
     /// The other rungs: SIGTERM after a third of the grace, SIGKILL at its end.
     fn go_on_stopping(&mut self) {
-        if self
-            .next_of_the_stop()
-            .is_none_or(|next| next > self.world.now)
-        {
+        if self.next_of_the_stop().is_none_or(|next| next > self.world.now) {
             return;
         }
         let Some(server) = &mut self.server else {
@@ -307,9 +259,7 @@ impl<'a> Stage<'a> {
 
     fn server_ended(&mut self, exit: Exit) {
         self.world.close_stdout();
-        self.world
-            .events
-            .push_back(Event::ServerExited(self.world.generation, exit));
+        self.world.events.push_back(Event::ServerExited(self.world.generation, exit));
         self.server = None;
     }
 
@@ -320,9 +270,7 @@ impl<'a> Stage<'a> {
             && !self.world.ended
         {
             self.world.ended = true;
-            self.world
-                .transcript
-                .trace(self.world.now, "C!", &format!("bridge exited {code}"));
+            self.world.transcript.trace(self.world.now, "C!", &format!("bridge exited {code}"));
         }
     }
 }
@@ -342,11 +290,10 @@ impl World {
     }
 
     fn client_pieces(&mut self, pieces: Vec<Piece>) {
-        self.events
-            .extend(pieces.into_iter().map(|piece| match piece {
-                Piece::Line(line) => Event::ClientLine(line),
-                Piece::Overlong => Event::ClientOverlong,
-            }));
+        self.events.extend(pieces.into_iter().map(|piece| match piece {
+            Piece::Line(line) => Event::ClientLine(line),
+            Piece::Overlong => Event::ClientOverlong,
+        }));
     }
 }
 

@@ -11,10 +11,7 @@ use super::work::Work;
 pub(crate) fn settings(case: &Case) -> Result<Settings, String> {
     let work = Work::create(&case.id, 1.0)?; // a `--root` has to exist
     let folder = work.folder.display().to_string();
-    let words = case
-        .bridge_args
-        .iter()
-        .map(|arg| OsString::from(arg.replace("$WORK", &folder)));
+    let words = case.bridge_args.iter().map(|arg| OsString::from(arg.replace("$WORK", &folder)));
     let request = args::parse(words.chain(["--".into(), "fake".into()]), &[]);
     work.remove();
     match request {

@@ -55,10 +55,7 @@ fn compare(pattern: &Json, value: &Json, names: &mut Names, path: &str) -> Resul
         };
         if wanted.len() != items.len() {
             let (found, wanted) = (items.len(), wanted.len());
-            return Err(format!(
-                "{at}: {found} items instead of {wanted}: {}",
-                value.short(160)
-            ));
+            return Err(format!("{at}: {found} items instead of {wanted}: {}", value.short(160)));
         }
         for (n, (sub, item)) in wanted.iter().zip(items).enumerate() {
             compare(sub, item, names, &format!("{path}[{n}]"))?;
@@ -68,17 +65,11 @@ fn compare(pattern: &Json, value: &Json, names: &mut Names, path: &str) -> Resul
     if pattern.same(value) {
         return Ok(());
     }
-    Err(format!(
-        "{at}: {} is not {}",
-        value.short(160),
-        pattern.short(160)
-    ))
+    Err(format!("{at}: {} is not {}", value.short(160), pattern.short(160)))
 }
 
 fn special(pattern: &Json) -> Option<&str> {
-    pattern
-        .text()
-        .filter(|text| text.starts_with('$') && text.len() > 1)
+    pattern.text().filter(|text| text.starts_with('$') && text.len() > 1)
 }
 
 fn compare_word(word: &str, value: &Json, names: &mut Names, at: &str) -> Result<(), String> {
@@ -103,18 +94,11 @@ fn compare_word(word: &str, value: &Json, names: &mut Names, at: &str) -> Result
             return Err(format!("{at}: {value} is not the captured {captured}"));
         }
     };
-    if is_kind {
-        Ok(())
-    } else {
-        Err(format!("{at}: {} is not {}", value.short(160), &word[1..]))
-    }
+    if is_kind { Ok(()) } else { Err(format!("{at}: {} is not {}", value.short(160), &word[1..])) }
 }
 
 fn is_operator(name: &str) -> bool {
-    matches!(
-        name,
-        "$exact" | "$oneof" | "$not" | "$ne" | "$regex" | "$all" | "$entries" | "$has"
-    )
+    matches!(name, "$exact" | "$oneof" | "$not" | "$ne" | "$regex" | "$all" | "$entries" | "$has")
 }
 
 fn operate(
@@ -133,11 +117,7 @@ fn operate(
             if wanted.same(value) {
                 return Ok(());
             }
-            Err(format!(
-                "{at}: {} is not exactly {}",
-                shown(),
-                wanted.short(160)
-            ))
+            Err(format!("{at}: {} is not exactly {}", shown(), wanted.short(160)))
         }
         "$oneof" => {
             let mut reasons = Vec::new();
@@ -156,12 +136,7 @@ fn operate(
         "$not" if would_match(operand, value, names) => {
             Err(format!("{at}: must not be {}", shown()))
         }
-        "$ne"
-            if operand
-                .text()
-                .and_then(|name| names.get(name))
-                .is_some_and(|x| x.same(value)) =>
-        {
+        "$ne" if operand.text().and_then(|name| names.get(name)).is_some_and(|x| x.same(value)) => {
             Err(format!("{at}: must differ from {}", shown()))
         }
         "$regex" => {
@@ -172,17 +147,13 @@ fn operate(
             }
             Err(format!("{at}: {} does not match /{expression}/", shown()))
         }
-        "$all" => operands
-            .iter()
-            .try_for_each(|option| compare(option, value, names, path)),
+        "$all" => operands.iter().try_for_each(|option| compare(option, value, names, path)),
         "$entries" => {
             let Some(entries) = value.members() else {
                 return Err(format!("{at}: {} is not an object", shown()));
             };
-            let entries: Vec<_> = entries
-                .iter()
-                .map(|(key, value)| (key.as_str(), value))
-                .collect();
+            let entries: Vec<_> =
+                entries.iter().map(|(key, value)| (key.as_str(), value)).collect();
             compare_entries(operands, &entries, names, at)
         }
         "$has" => compare_some(operands, value, names, at),
@@ -202,11 +173,7 @@ fn compare_members(
     }
     for (name, sub) in members {
         let name = key(name);
-        let at = if path.is_empty() {
-            name.clone()
-        } else {
-            format!("{path}.{name}")
-        };
+        let at = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         match value.get(&name) {
             Some(found) => compare(sub, found, names, &at)?,
             None if may_be_absent(sub) => {}
@@ -230,11 +197,7 @@ fn compare_entries(
     at: &str,
 ) -> Result<(), String> {
     if entries.len() != wanted.len() {
-        return Err(format!(
-            "{at}: {} entries instead of {}",
-            entries.len(),
-            wanted.len()
-        ));
+        return Err(format!("{at}: {} entries instead of {}", entries.len(), wanted.len()));
     }
     let Some((first, others)) = wanted.split_first() else {
         return Ok(());
@@ -266,10 +229,7 @@ fn compare_some(wanted: &[Json], value: &Json, names: &mut Names, at: &str) -> R
         return Err(format!("{at}: {} is not an array", value.short(160)));
     };
     for pattern in wanted {
-        if !items
-            .iter()
-            .any(|item| matches(pattern, item, names).is_ok())
-        {
+        if !items.iter().any(|item| matches(pattern, item, names).is_ok()) {
             let (pattern, value) = (pattern.short(160), value.short(160));
             return Err(format!("{at}: no item like {pattern} in {value}"));
         }
@@ -296,12 +256,9 @@ fn envelope(capabilities: Json) -> Vec<(String, Json)> {
 pub(crate) fn expand(node: &Json, names: &Names) -> Result<Json, String> {
     match node {
         Json::String(text) => expand_text(text, names),
-        Json::Array(items) => Ok(Json::Array(
-            items
-                .iter()
-                .map(|item| expand(item, names))
-                .collect::<Result<_, _>>()?,
-        )),
+        Json::Array(items) => {
+            Ok(Json::Array(items.iter().map(|item| expand(item, names)).collect::<Result<_, _>>()?))
+        }
         Json::Object(members) => {
             let mut out = Vec::with_capacity(members.len());
             for (name, value) in members {
@@ -330,9 +287,7 @@ fn expand_text(text: &str, names: &Names) -> Result<Json, String> {
         return Ok(Json::string(escaped));
     }
     if let Some(count) = text.strip_prefix("$pad:") {
-        return Ok(Json::String(
-            "x".repeat(count.parse().map_err(|_| wrong_count(text))?),
-        ));
+        return Ok(Json::String("x".repeat(count.parse().map_err(|_| wrong_count(text))?)));
     }
     if text.starts_with("$deep:") || !text.starts_with('$') || text.len() == 1 {
         return Ok(Json::string(text)); // the writer knows what `$deep:` stands for
@@ -395,10 +350,7 @@ fn placeholder(what: &str, names: &Names) -> Result<String, String> {
         return Ok(Json::Object(envelope(Json::object([]))).to_text());
     }
     let name = format!("${what}");
-    names
-        .get(&name)
-        .map(Json::to_text)
-        .ok_or_else(|| not_captured(&name))
+    names.get(&name).map(Json::to_text).ok_or_else(|| not_captured(&name))
 }
 
 fn unescape_bytes(text: &str) -> Vec<u8> {
@@ -406,9 +358,7 @@ fn unescape_bytes(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while at < bytes.len() {
-        let digits = bytes[at..]
-            .strip_prefix(b"\\x")
-            .and_then(|rest| rest.get(..2));
+        let digits = bytes[at..].strip_prefix(b"\\x").and_then(|rest| rest.get(..2));
         let digits = digits.filter(|digits| digits.iter().all(u8::is_ascii_hexdigit));
         let digits = digits.and_then(|digits| str::from_utf8(digits).ok());
         match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {

@@ -62,7 +62,10 @@ impl Pipe for ChildStderr {}
 
 impl Reading {
     /// `take` gets what was read; nothing at the end.
-    pub(crate) fn start(mut pipe: impl Pipe, mut take: impl FnMut(&[u8]) + Send + 'static) -> Reading {
+    pub(crate) fn start(
+        mut pipe: impl Pipe,
+        mut take: impl FnMut(&[u8]) + Send + 'static,
+    ) -> Reading {
         let reading = Arc::new(AtomicBool::new(true));
         let stop = Arc::new(AtomicBool::new(false));
         let (may_read, stopped) = (Arc::clone(&reading), Arc::clone(&stop));
@@ -82,11 +85,7 @@ impl Reading {
                 }
             }
         });
-        Reading {
-            reading,
-            stop,
-            thread: Some(thread),
-        }
+        Reading { reading, stop, thread: Some(thread) }
     }
 
     pub(crate) fn ended(&self) -> bool {
@@ -105,8 +104,6 @@ impl Reading {
 /// Takes everything into `said`.
 pub(crate) fn keep(said: Arc<Mutex<Vec<u8>>>) -> impl FnMut(&[u8]) + Send + 'static {
     move |bytes| {
-        said.lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .extend_from_slice(bytes);
+        said.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
     }
 }

@@ -41,10 +41,7 @@ pub(crate) fn play(case: &Case, bridge: &Path, scale: f64) -> (Result<(), String
     player.work.remove();
     // The server's complaint explains most others.
     let complaint = player.complaint.take();
-    (
-        verdict.map_err(|why| complaint.unwrap_or(why)),
-        player.transcript,
-    )
+    (verdict.map_err(|why| complaint.unwrap_or(why)), player.transcript)
 }
 
 struct Player {
@@ -66,14 +63,10 @@ struct Player {
 impl Player {
     fn start(case: &Case, bridge: &Path, work: Work) -> Result<Player, String> {
         let mut command = command(case, bridge, &work)?;
-        let mut bridge = command
-            .spawn()
-            .map_err(|e| format!("the bridge does not start: {e}"))?;
-        let (Some(stdin), Some(stdout), Some(stderr)) = (
-            bridge.stdin.take(),
-            bridge.stdout.take(),
-            bridge.stderr.take(),
-        ) else {
+        let mut bridge = command.spawn().map_err(|e| format!("the bridge does not start: {e}"))?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (bridge.stdin.take(), bridge.stdout.take(), bridge.stderr.take())
+        else {
             return Err("the bridge has no pipes".to_owned());
         };
         let (sender, lines) = channel();
@@ -168,19 +161,11 @@ impl Player {
     /// What the server's processes have written down, and stderr.
     fn collect(&mut self) {
         self.transcript.events = self.work.lines("events");
-        self.transcript.stderr = self
-            .said
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        self.transcript.stderr = self.said.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.transcript.server.clear();
         for run in 1..=self.work.runs() {
             self.transcript.server_started();
-            for line in self
-                .work
-                .bytes(&format!("frames.{run}"))
-                .split(|byte| *byte == b'\n')
-            {
+            for line in self.work.bytes(&format!("frames.{run}")).split(|byte| *byte == b'\n') {
                 match line.split_first() {
                     Some((b'<', line)) => self.transcript.server_passed(Way::FromBridge, line),
                     Some((_, line)) => self.transcript.server_passed(Way::ToBridge, line),
@@ -194,8 +179,7 @@ impl Player {
         for row in self.work.lines("trace") {
             let mut parts = row.splitn(3, ' ');
             if let (Some(at), Some(kind), Some(text)) = (parts.next(), parts.next(), parts.next()) {
-                self.transcript
-                    .trace(Time(at.parse().unwrap_or(0)), kind, text);
+                self.transcript.trace(Time(at.parse().unwrap_or(0)), kind, text);
             }
         }
     }
@@ -211,9 +195,7 @@ impl Player {
             self.rest(15);
         }
         let alive = self.work.living().len();
-        Err(format!(
-            "{alive} server process(es) still alive after the bridge ended"
-        ))
+        Err(format!("{alive} server process(es) still alive after the bridge ended"))
     }
 
     /// Ends what this case started and is still there.
@@ -261,8 +243,7 @@ impl ClientWorld for Player {
             "KILL" => sys::SIGKILL,
             _ => return Err(format!("SIG{name} is not known")),
         };
-        self.transcript
-            .trace(self.work.now(), "C!", &format!("SIG{name}"));
+        self.transcript.trace(self.work.now(), "C!", &format!("SIG{name}"));
         sys::kill(self.bridge.id(), number);
         Ok(())
     }
@@ -290,17 +271,13 @@ impl ClientWorld for Player {
             ProcessStep::ExpectGrowth { mb } => {
                 let grown = self.peak_mb().saturating_sub(self.peak_mb);
                 if grown > *mb {
-                    return Err(format!(
-                        "the bridge's memory peak grew by {grown} MB, not {mb}"
-                    ));
+                    return Err(format!("the bridge's memory peak grew by {grown} MB, not {mb}"));
                 }
             }
             ProcessStep::ExpectLiving(wanted) => {
                 let alive = self.work.living().len() as u64;
                 if alive != *wanted {
-                    return Err(format!(
-                        "{alive} server processes and helpers live, not {wanted}"
-                    ));
+                    return Err(format!("{alive} server processes and helpers live, not {wanted}"));
                 }
             }
             ProcessStep::ExpectNoZombies => {
@@ -323,13 +300,9 @@ fn command(case: &Case, bridge: &Path, work: &Work) -> Result<Command, String> {
         ("$WORK", work.folder.display().to_string()),
     ];
     let fill = |text: &String| {
-        places.iter().fold(text.clone(), |text, (name, value)| {
-            text.replace(name, value)
-        })
+        places.iter().fold(text.clone(), |text, (name, value)| text.replace(name, value))
     };
-    let fake = ["$PY", "$FAKE", "$SCRIPT", "$WORK"]
-        .map(str::to_owned)
-        .to_vec();
+    let fake = ["$PY", "$FAKE", "$SCRIPT", "$WORK"].map(str::to_owned).to_vec();
     let child = case.child.as_ref().unwrap_or(&fake);
     let mut command = Command::new(bridge);
     command.args(case.bridge_args.iter().map(fill)).arg("--");
@@ -339,10 +312,7 @@ fn command(case: &Case, bridge: &Path, work: &Work) -> Result<Command, String> {
         command.envs(std::env::var_os(name).map(|value| (name, value)));
     }
     command.envs(case.env.iter().map(|(name, value)| (name, value)));
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
     Ok(command)
 }

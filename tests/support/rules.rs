@@ -50,30 +50,19 @@ impl Rules {
         if !missing.is_empty() {
             return Err(format!("delivered and without a case: {missing}"));
         }
-        let (later, choices) = (
-            self.without_case("later", cases),
-            self.without_case("choice", cases),
-        );
-        Ok(format!(
-            "without a case, not delivered: {later}; choices: {choices}"
-        ))
+        let (later, choices) =
+            (self.without_case("later", cases), self.without_case("choice", cases));
+        Ok(format!("without a case, not delivered: {later}; choices: {choices}"))
     }
 
     fn without_case(&self, state: &str, cases: &[Case]) -> String {
         let has_case = |id: &String| cases.iter().any(|case| case.rules.contains(id));
-        let bare = self
-            .rows
-            .iter()
-            .filter(|(id, of)| of == state && !has_case(id));
-        bare.map(|(id, _)| id.as_str())
-            .collect::<Vec<_>>()
-            .join(" ")
+        let bare = self.rows.iter().filter(|(id, of)| of == state && !has_case(id));
+        bare.map(|(id, _)| id.as_str()).collect::<Vec<_>>().join(" ")
     }
 }
 
 fn read(name: &str) -> Result<String, String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests")
-        .join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name);
     std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))
 }

@@ -42,11 +42,7 @@ impl Options {
     /// does not trip over this one.
     pub(crate) fn parse(args: &[String]) -> Result<Options, String> {
         let cpus = std::thread::available_parallelism().map_or(2, usize::from);
-        let mut options = Options {
-            scale: 1.0,
-            jobs: 3 * cpus,
-            ..Options::default()
-        };
+        let mut options = Options { scale: 1.0, jobs: 3 * cpus, ..Options::default() };
         let mut args = args.iter();
         while let Some(arg) = args.next() {
             let mut value = || args.next().ok_or_else(|| format!("{arg} has no value"));
@@ -72,17 +68,12 @@ impl Options {
     }
 
     fn wants(&self, case: &Case) -> bool {
-        self.only.is_empty()
-            || self
-                .only
-                .iter()
-                .any(|name| case.id.starts_with(name.as_str()))
+        self.only.is_empty() || self.only.iter().any(|name| case.id.starts_with(name.as_str()))
     }
 }
 
 fn number<T: FromStr>(flag: &str, text: &str) -> Result<T, String> {
-    text.parse()
-        .map_err(|_| format!("{flag} {text}: no number"))
+    text.parse().map_err(|_| format!("{flag} {text}: no number"))
 }
 
 #[derive(Clone, Copy)]
@@ -151,10 +142,7 @@ fn next<T>(turns: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
 fn load(folder: &Path) -> Result<Vec<Case>, String> {
     let entries = std::fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.retain(|path| {
-        path.extension()
-            .is_some_and(|extension| extension == "json")
-    });
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     paths.sort();
     paths.iter().map(|path| Case::load(path)).collect()
 }
@@ -175,10 +163,7 @@ impl Report<'_> {
     fn play(&self, player: Player, case: &Case) {
         let (name, (verdict, transcript)) = match player {
             Player::Memory => ("memory ", play_in_memory(case)),
-            Player::Process => (
-                "process",
-                process::play(case, self.bridge, self.options.scale),
-            ),
+            Player::Process => ("process", process::play(case, self.bridge, self.options.scale)),
         };
         let title = format!("{name} {} [{}]", case.id, case.rules.join(","));
         let verdict = match verdict {

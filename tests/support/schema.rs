@@ -54,42 +54,29 @@ impl Schema {
 
     /// How the value breaks the definition.
     pub(crate) fn check(&self, definition: &str, value: &Json) -> Result<(), String> {
-        let node = self
-            .definitions
-            .get(definition)
-            .ok_or_else(|| format!("no {definition}"))?;
-        self.node(node, value, "")
-            .map_err(|why| format!("{definition}: {why}"))
+        let node = self.definitions.get(definition).ok_or_else(|| format!("no {definition}"))?;
+        self.node(node, value, "").map_err(|why| format!("{definition}: {why}"))
     }
 
     fn node(&self, node: &Json, value: &Json, at: &str) -> Result<(), String> {
         let wrong = |what: &str| Err(format!("{at}: {} {what}", value.short(120)));
         if let Some(reference) = node.get("$ref").and_then(Json::text) {
             let name = reference.rsplit('/').next().unwrap_or_default();
-            let target = self
-                .definitions
-                .get(name)
-                .ok_or_else(|| format!("no {reference}"))?;
+            let target = self.definitions.get(name).ok_or_else(|| format!("no {reference}"))?;
             self.node(target, value, at)?;
             if self.ref_hides {
                 return Ok(());
             }
         }
         if let Some(kind) = node.get("type")
-            && !alternatives(kind)
-                .iter()
-                .any(|kind| is_of_kind(value, kind.text().unwrap_or("")))
+            && !alternatives(kind).iter().any(|kind| is_of_kind(value, kind.text().unwrap_or("")))
         {
             return wrong(&format!("is not of type {}", kind.to_text()));
         }
         if node.get("const").is_some_and(|wanted| !wanted.same(value)) {
             return wrong("is not the constant");
         }
-        let among = |values: &Json| {
-            alternatives(values)
-                .iter()
-                .any(|allowed| allowed.same(value))
-        };
+        let among = |values: &Json| alternatives(values).iter().any(|allowed| allowed.same(value));
         if node.get("enum").is_some_and(|values| !among(values)) {
             return wrong("is not one of the values");
         }
@@ -132,9 +119,7 @@ impl Schema {
             }
         }
         for (name, member) in members {
-            let declared = node
-                .get("properties")
-                .and_then(|declared| declared.get(name));
+            let declared = node.get("properties").and_then(|declared| declared.get(name));
             if let Some(sub) = declared.or_else(|| node.get("additionalProperties")) {
                 if sub.as_bool() == Some(false) {
                     return Err(format!("{at}: {name} is not allowed"));
@@ -149,10 +134,7 @@ impl Schema {
         let Some(items) = value.items() else {
             return Ok(());
         };
-        if node
-            .get("maxItems")
-            .and_then(Json::as_u64)
-            .is_some_and(|most| items.len() as u64 > most)
+        if node.get("maxItems").and_then(Json::as_u64).is_some_and(|most| items.len() as u64 > most)
         {
             return Err(format!("{at}: {} items", items.len()));
         }
@@ -201,31 +183,20 @@ fn has_format(text: &str, format: &str) -> bool {
 fn read_all() -> Result<BTreeMap<String, Schema>, String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schema");
     let mut all = BTreeMap::new();
-    for revision in [
-        "2024-11-05",
-        "2025-03-26",
-        "2025-06-18",
-        "2025-11-25",
-        "2026-07-28",
-    ] {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"] {
         let path = folder.join(format!("{revision}.json"));
         let read = || -> Result<Schema, String> {
             let text = std::fs::read_to_string(&path).map_err(|e| e.to_string())?;
             let document = Json::parse(&text)?;
             refuse_unknown_keywords(&document)?;
             let definitions = document.get("$defs").or(document.get("definitions"));
-            let definitions = definitions
-                .and_then(Json::members)
-                .ok_or("no definitions")?;
+            let definitions = definitions.and_then(Json::members).ok_or("no definitions")?;
             let mut definitions: BTreeMap<_, _> = definitions.iter().cloned().collect();
             // X13: the generator wrote integer where the protocol says number.
             if let Some(result) = definitions.get_mut("ElicitResult") {
                 *result = Json::parse(&result.to_text().replace("\"integer\"", "\"number\""))?;
             }
-            Ok(Schema {
-                definitions,
-                ref_hides: !document.has("$defs"),
-            })
+            Ok(Schema { definitions, ref_hides: !document.has("$defs") })
         };
         let schema = read().map_err(|why| format!("{}: {why}", path.display()))?;
         all.insert(revision.to_owned(), schema);

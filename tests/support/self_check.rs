@@ -31,28 +31,12 @@ fn json() -> Result<(), String> {
             return Err(format!("{a} and {b} should be the same"));
         }
     }
-    for (a, b) in [
-        ("1", "1.0"),
-        ("1", "\"1\""),
-        ("0", "false"),
-        ("[1,2]", "[2,1]"),
-    ] {
+    for (a, b) in [("1", "1.0"), ("1", "\"1\""), ("0", "false"), ("[1,2]", "[2,1]")] {
         if Json::parse(a)?.same(&Json::parse(b)?) {
             return Err(format!("{a} and {b} should differ"));
         }
     }
-    for text in [
-        "",
-        "{",
-        "[1,]",
-        "{\"a\":}",
-        "01",
-        "1.",
-        "tru",
-        "\"\u{1}\"",
-        "\"\\x\"",
-        "1 2",
-    ] {
+    for text in ["", "{", "[1,]", "{\"a\":}", "01", "1.", "tru", "\"\u{1}\"", "\"\\x\"", "1 2"] {
         if Json::parse(text).is_ok() {
             return Err(format!("{text:?} should not be JSON"));
         }
@@ -80,11 +64,7 @@ fn patterns() -> Result<(), String> {
         (r#"{"a":{"$not":5}}"#, r#"{"a":5}"#, false),
         (r#"{"a":{"$oneof":["$absent",1]}}"#, r#"{"a":2}"#, false),
         (r#"{"a":{"$oneof":["$absent",1]}}"#, r#"{}"#, true),
-        (
-            r#"["$int","$number","$string","$bool"]"#,
-            r#"[1,1.5,"",true]"#,
-            true,
-        ),
+        (r#"["$int","$number","$string","$bool"]"#, r#"[1,1.5,"",true]"#, true),
         (r#"["$int"]"#, "[1.0]", false),
         (r#"["$int"]"#, "[1,2]", false),
         (r#"["$x","$x"]"#, "[1,1]", true),
@@ -93,22 +73,10 @@ fn patterns() -> Result<(), String> {
         (r#"{"$exact":{"a":1}}"#, r#"{"a":1,"b":2}"#, false),
         (r#"{"$has":[2,1]}"#, "[1,2,3]", true),
         (r#"{"$has":[4]}"#, "[1,2,3]", false),
-        (
-            r#"{"$all":["$string","$s",{"$regex":"^a.c$"}]}"#,
-            r#""abc""#,
-            true,
-        ),
+        (r#"{"$all":["$string","$s",{"$regex":"^a.c$"}]}"#, r#""abc""#, true),
         (r#"{"$all":["$string",{"$regex":"^b"}]}"#, r#""abc""#, false),
-        (
-            r#"{"$entries":[["$a",1],["$b",2]]}"#,
-            r#"{"x":2,"y":1}"#,
-            true,
-        ),
-        (
-            r#"{"$entries":[["$a",1],["$b",1]]}"#,
-            r#"{"x":2,"y":1}"#,
-            false,
-        ),
+        (r#"{"$entries":[["$a",1],["$b",2]]}"#, r#"{"x":2,"y":1}"#, true),
+        (r#"{"$entries":[["$a",1],["$b",1]]}"#, r#"{"x":2,"y":1}"#, false),
         (r#"{"$entries":[["$a",1]]}"#, r#"{"x":2,"y":1}"#, false),
         (r#"{"P:k":1}"#, r#"{"io.modelcontextprotocol/k":1}"#, true),
     ];
@@ -119,11 +87,7 @@ fn patterns() -> Result<(), String> {
         }
     }
     let mut names = Names::new();
-    matches(
-        &Json::parse(r#"{"id":"$c"}"#)?,
-        &Json::parse(r#"{"id":"7"}"#)?,
-        &mut names,
-    )?;
+    matches(&Json::parse(r#"{"id":"$c"}"#)?, &Json::parse(r#"{"id":"7"}"#)?, &mut names)?;
     let raw = raw_bytes(r"${c}${pad:2}\xE9${deep:2}", &names)?;
     if raw != b"\"7\"xx\xe9[[]]" {
         return Err(format!("raw bytes are {raw:?}"));
@@ -133,43 +97,18 @@ fn patterns() -> Result<(), String> {
 
 fn schemas() -> Result<(), String> {
     let table = [
-        (
-            "2026-07-28",
-            "CallToolResult",
-            r#"{"content":[],"resultType":"complete"}"#,
-            true,
-        ),
+        ("2026-07-28", "CallToolResult", r#"{"content":[],"resultType":"complete"}"#, true),
         (
             "2026-07-28",
             "CallToolResult",
             r#"{"content":[{"type":"text"}],"resultType":"complete"}"#,
             false,
         ),
-        (
-            "2026-07-28",
-            "DiscoverResult",
-            r#"{"resultType":"complete"}"#,
-            false,
-        ),
-        (
-            "2025-11-25",
-            "ElicitResult",
-            r#"{"action":"accept","content":{"n":1.5}}"#,
-            true,
-        ),
+        ("2026-07-28", "DiscoverResult", r#"{"resultType":"complete"}"#, false),
+        ("2025-11-25", "ElicitResult", r#"{"action":"accept","content":{"n":1.5}}"#, true),
         ("2025-11-25", "ElicitResult", r#"{"action":"maybe"}"#, false),
-        (
-            "2024-11-05",
-            "ListRootsResult",
-            r#"{"roots":[{"uri":"no"}]}"#,
-            false,
-        ),
-        (
-            "2025-06-18",
-            "BlobResourceContents",
-            r#"{"uri":"a:b","blob":"QUJ"}"#,
-            false,
-        ),
+        ("2024-11-05", "ListRootsResult", r#"{"roots":[{"uri":"no"}]}"#, false),
+        ("2025-06-18", "BlobResourceContents", r#"{"uri":"a:b","blob":"QUJ"}"#, false),
         (
             "2026-07-28",
             "ProgressNotification",
@@ -200,24 +139,12 @@ fn transcripts() -> Result<(), String> {
         ("not rise", &[progress(1), progress(1)]),
         ("not open", &[DONE.to_owned(), progress(1)]),
         ("not open", &[DONE.to_owned(), DONE.to_owned()]),
-        (
-            "resultType",
-            &[DONE.replace(r#""resultType":"complete","#, "")],
-        ),
-        (
-            "extra member",
-            &[DONE.replace(r#""id":1"#, r#""id":1,"x":1"#)],
-        ),
+        ("resultType", &[DONE.replace(r#""resultType":"complete","#, "")]),
+        ("extra member", &[DONE.replace(r#""id":1"#, r#""id":1,"x":1"#)]),
         ("not open", &[DONE.replace(r#""id":1"#, r#""id":"1""#)]),
         ("ttlMs is missing", &[DONE.replace(r#""ttlMs":0,"#, "")]),
-        (
-            "input_required",
-            &[DONE.replace("complete", "input_required")],
-        ),
-        (
-            "request was sent",
-            &[r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#.to_owned()],
-        ),
+        ("input_required", &[DONE.replace("complete", "input_required")]),
+        ("request was sent", &[r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#.to_owned()]),
         (
             "id is neither",
             &[r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}}"#.to_owned()],
@@ -252,23 +179,14 @@ fn upward(case: &Case) -> Result<(), String> {
             "leaked",
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","requestState":"s"}}"#,
         ),
-        (
-            "name is missing",
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
-        ),
+        ("name is missing", r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#),
         ("not open", r#"{"jsonrpc":"2.0","id":9,"result":{}}"#),
-        (
-            "unknown",
-            r#"{"jsonrpc":"2.0","method":"notifications/odd"}"#,
-        ),
+        ("unknown", r#"{"jsonrpc":"2.0","method":"notifications/odd"}"#),
     ];
     for (complaint, line) in tables {
         let mut transcript = Transcript::default();
         transcript.server_started();
-        transcript.server_passed(
-            Way::FromBridge,
-            br#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#,
-        );
+        transcript.server_passed(Way::FromBridge, br#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#);
         transcript.server_passed(Way::FromBridge, line.as_bytes());
         match check_end(case, &transcript, &[]) {
             Ok(()) if complaint.is_empty() => {}

@@ -139,11 +139,7 @@ impl ServerScript {
             while let Some(input) = self.inbox.pop_front() {
                 self.seen_eof |= matches!(input, Input::Eof);
             }
-            return if self.seen_eof {
-                Turn::Exit(0)
-            } else {
-                Turn::Blocked(None)
-            };
+            return if self.seen_eof { Turn::Exit(0) } else { Turn::Blocked(None) };
         }
         while !self.left_for_good {
             let Some((number, step)) = self.steps.get(self.at).cloned() else {
@@ -176,11 +172,7 @@ impl ServerScript {
     fn leave(&mut self) -> Turn {
         self.at = self.steps.len();
         self.left_for_good = self.keep_after_eof;
-        if self.keep_after_eof {
-            Turn::Blocked(None)
-        } else {
-            Turn::Exit(0)
-        }
+        if self.keep_after_eof { Turn::Blocked(None) } else { Turn::Exit(0) }
     }
 
     /// Nothing more may come except what `auto` or `ignore` covers.
@@ -189,10 +181,8 @@ impl ServerScript {
             Found::Nothing => Turn::Blocked(None),
             Found::Eof => self.leave(),
             Found::Wrong(why) => self.fail(&format!("at {} ms: {why}", now.0)),
-            Found::Message(message, _) => self.fail(&format!(
-                "unexpected after the end of the script: {}",
-                message.short(160)
-            )),
+            Found::Message(message, _) => self
+                .fail(&format!("unexpected after the end of the script: {}", message.short(160))),
         }
     }
 
@@ -250,10 +240,7 @@ impl ServerScript {
         now: Time,
         world: &mut dyn ServerWorld,
     ) -> Progress {
-        let mut left = self
-            .left
-            .take()
-            .unwrap_or_else(|| expectation.patterns.clone());
+        let mut left = self.left.take().unwrap_or_else(|| expectation.patterns.clone());
         let mut since = since;
         while !left.is_empty() {
             let within = self.scaled(expectation.within_ms);
@@ -375,9 +362,7 @@ impl ServerScript {
             };
             let text = String::from_utf8_lossy(&line).into_owned();
             world.trace("S<", &text);
-            let parsed = str::from_utf8(&line)
-                .map_err(|e| e.to_string())
-                .and_then(Json::parse);
+            let parsed = str::from_utf8(&line).map_err(|e| e.to_string()).and_then(Json::parse);
             let message = match parsed {
                 Ok(message) => message,
                 Err(why) => {
@@ -385,11 +370,7 @@ impl ServerScript {
                     return Found::Wrong(format!("the bridge wrote a line that is {why}: {text}"));
                 }
             };
-            if self
-                .ignored
-                .iter()
-                .any(|pattern| would_match(pattern, &message, &self.names))
-            {
+            if self.ignored.iter().any(|pattern| would_match(pattern, &message, &self.names)) {
                 continue;
             }
             match self.automatic(&message) {
@@ -406,10 +387,7 @@ impl ServerScript {
         self.autos.iter().find_map(|(pattern, reply)| {
             let mut names = self.names.clone();
             matches(pattern, message, &mut names).ok()?;
-            names.insert(
-                "$id".to_owned(),
-                message.get("id").cloned().unwrap_or(Json::Null),
-            );
+            names.insert("$id".to_owned(), message.get("id").cloned().unwrap_or(Json::Null));
             Some(line_of(reply, &names))
         })
     }
@@ -431,17 +409,9 @@ fn send(line: &[u8], world: &mut dyn ServerWorld) {
 }
 
 fn wait_until(until: Time, now: Time) -> Progress {
-    if now < until {
-        Progress::Blocked(until)
-    } else {
-        Progress::Done
-    }
+    if now < until { Progress::Blocked(until) } else { Progress::Done }
 }
 
 fn blocked_or_wrong(until: Time, now: Time, why: impl FnOnce() -> String) -> Progress {
-    if now < until {
-        Progress::Blocked(until)
-    } else {
-        Progress::Wrong(why())
-    }
+    if now < until { Progress::Blocked(until) } else { Progress::Wrong(why()) }
 }

@@ -24,11 +24,7 @@ pub(crate) struct Raw {
 
 impl Raw {
     pub(crate) fn check(&self, line: &str) -> Result<(), String> {
-        if let Some(part) = self
-            .contains
-            .iter()
-            .find(|part| !line.contains(part.as_str()))
-        {
+        if let Some(part) = self.contains.iter().find(|part| !line.contains(part.as_str())) {
             return Err(format!("{part:?} is not in {}", short(line, 300)));
         }
         if let Some(part) = self.absent.iter().find(|part| line.contains(part.as_str())) {
@@ -148,10 +144,7 @@ pub(crate) fn read_server(json: &Json) -> Result<Vec<Vec<(usize, ServerStep)>>, 
         Ok(script)
     };
     if steps.first().is_some_and(|first| first.items().is_some()) {
-        return steps
-            .iter()
-            .map(|list| script(list.items().unwrap_or_default()))
-            .collect();
+        return steps.iter().map(|list| script(list.items().unwrap_or_default())).collect();
     }
     Ok(vec![script(steps)?])
 }
@@ -167,24 +160,16 @@ fn server_steps(json: &Json) -> Result<Vec<ServerStep>, String> {
         "expect" | "expect_all" => ServerStep::Expect(Expectation {
             patterns: match first {
                 "expect" => vec![step.take("expect")?.clone()],
-                _ => step
-                    .take("expect_all")?
-                    .items()
-                    .ok_or("expect_all is not a list")?
-                    .to_vec(),
+                _ => step.take("expect_all")?.items().ok_or("expect_all is not a list")?.to_vec(),
             },
             within_ms: step.number_or("within_ms", 6000)?,
             raw: step.raw()?,
             or_eof: false,
         }),
-        "expect_none_ms" => ServerStep::ExpectNone {
-            ms: count(step.take(first)?)?,
-        },
+        "expect_none_ms" => ServerStep::ExpectNone { ms: count(step.take(first)?)? },
         "expect_eof" => {
             step.take(first)?;
-            ServerStep::ExpectEof {
-                within_ms: step.number_or("within_ms", 6000)?,
-            }
+            ServerStep::ExpectEof { within_ms: step.number_or("within_ms", 6000)? }
         }
         "send" => ServerStep::Send(step.take(first)?.clone()),
         "send_raw" => ServerStep::SendRaw(step.raw_text()?),
@@ -194,9 +179,7 @@ fn server_steps(json: &Json) -> Result<Vec<ServerStep>, String> {
         },
         "ignore" => ServerStep::Ignore(step.take(first)?.clone()),
         "stderr" => ServerStep::Stderr(word(step.take(first)?)?),
-        "sleep" => ServerStep::Sleep {
-            ms: count(step.take(first)?)?,
-        },
+        "sleep" => ServerStep::Sleep { ms: count(step.take(first)?)? },
         "mark" => ServerStep::Mark(word(step.take(first)?)?),
         "wait_mark" => ServerStep::WaitMark(word(step.take(first)?)?),
         "ignore_eof" => step.bare(first, ServerStep::IgnoreEof)?,
@@ -208,10 +191,7 @@ fn server_steps(json: &Json) -> Result<Vec<ServerStep>, String> {
         "note" => step.bare(first, ServerStep::Note)?,
         "fork_grandchild" => ServerStep::Fork(grandchild(step.take(first)?)?),
         "exit" => {
-            let code = step
-                .take(first)?
-                .as_i64()
-                .and_then(|code| i32::try_from(code).ok());
+            let code = step.take(first)?.as_i64().and_then(|code| i32::try_from(code).ok());
             ServerStep::Exit(code.ok_or("exit is not a status")?)
         }
         _ => return Err(format!("unknown step {}", json.short(160))),
@@ -247,16 +227,10 @@ fn handshake(given: &Json) -> Vec<ServerStep> {
     };
     let mut result = vec![
         ("protocolVersion".to_owned(), Json::string("2025-11-25")),
-        (
-            "capabilities".to_owned(),
-            Json::object([("tools", Json::object([]))]),
-        ),
+        ("capabilities".to_owned(), Json::object([("tools", Json::object([]))])),
         (
             "serverInfo".to_owned(),
-            Json::object([
-                ("name", Json::string("fake")),
-                ("version", Json::string("1.2.3")),
-            ]),
+            Json::object([("name", Json::string("fake")), ("version", Json::string("1.2.3"))]),
         ),
     ];
     for (name, value) in given.members().unwrap_or_default() {
@@ -313,9 +287,7 @@ fn client_step(json: &Json) -> Result<ClientStep, String> {
             ms: count(step.take(first)?)?,
             matching: step.get("matching").cloned(),
         },
-        "sleep" => ClientStep::Sleep {
-            ms: count(step.take(first)?)?,
-        },
+        "sleep" => ClientStep::Sleep { ms: count(step.take(first)?)? },
         "mark" => ClientStep::Mark(word(step.take(first)?)?),
         "wait_mark" => ClientStep::WaitMark {
             name: word(step.take(first)?)?,
@@ -346,9 +318,7 @@ fn process_step(step: &Step, first: &str) -> Result<Option<ClientStep>, String> 
         "stop_reading" => step.bare(first, ProcessStep::Reading(false))?,
         "resume_reading" => step.bare(first, ProcessStep::Reading(true))?,
         "note_memory" => step.bare(first, ProcessStep::NoteMemory)?,
-        "expect_growth_mb" => ProcessStep::ExpectGrowth {
-            mb: count(step.take(first)?)?,
-        },
+        "expect_growth_mb" => ProcessStep::ExpectGrowth { mb: count(step.take(first)?)? },
         "expect_no_zombies" => {
             within_ms = 1500;
             step.bare(first, ProcessStep::ExpectNoZombies)?
@@ -359,10 +329,7 @@ fn process_step(step: &Step, first: &str) -> Result<Option<ClientStep>, String> 
         }
         _ => return Ok(None),
     };
-    Ok(Some(ClientStep::Process {
-        step: one,
-        within_ms,
-    }))
+    Ok(Some(ClientStep::Process { step: one, within_ms }))
 }
 
 /// One step's members, each of which has to be asked for.
@@ -374,37 +341,20 @@ struct Step<'a> {
 impl<'a> Step<'a> {
     fn new(json: &'a Json) -> Result<Self, String> {
         let members = json.members().ok_or("a step is not an object")?;
-        Ok(Step {
-            members,
-            asked: RefCell::default(),
-        })
+        Ok(Step { members, asked: RefCell::default() })
     }
 
     /// What kind of step it is: the member that is no option of another one.
     fn first(&self) -> &'a str {
-        let options = [
-            "within_ms",
-            "raw_contains",
-            "raw_absent",
-            "chunk",
-            "gap_ms",
-            "reply",
-        ];
+        let options = ["within_ms", "raw_contains", "raw_absent", "chunk", "gap_ms", "reply"];
         let more = ["next", "matching", "may_fail"];
         let kind = |name: &str| !options.contains(&name) && !more.contains(&name);
-        self.members
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .find(|name| kind(name))
-            .unwrap_or("")
+        self.members.iter().map(|(name, _)| name.as_str()).find(|name| kind(name)).unwrap_or("")
     }
 
     fn get(&self, name: &str) -> Option<&'a Json> {
         self.asked.borrow_mut().push(name.to_owned());
-        self.members
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value)
+        self.members.iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     fn take(&self, name: &str) -> Result<&'a Json, String> {
@@ -453,35 +403,25 @@ pub(crate) fn required<'a>(json: &'a Json, name: &str) -> Result<&'a Json, Strin
 }
 
 pub(crate) fn word(json: &Json) -> Result<String, String> {
-    json.text()
-        .map(str::to_owned)
-        .ok_or_else(|| format!("{} is no text", json.short(60)))
+    json.text().map(str::to_owned).ok_or_else(|| format!("{} is no text", json.short(60)))
 }
 
 pub(crate) fn words(json: Option<&Json>) -> Result<Vec<String>, String> {
-    json.and_then(Json::items)
-        .unwrap_or_default()
-        .iter()
-        .map(word)
-        .collect()
+    json.and_then(Json::items).unwrap_or_default().iter().map(word).collect()
 }
 
 pub(crate) fn flag(json: &Json) -> Result<bool, String> {
-    json.as_bool()
-        .ok_or_else(|| format!("{} is neither true nor false", json.short(60)))
+    json.as_bool().ok_or_else(|| format!("{} is neither true nor false", json.short(60)))
 }
 
 pub(crate) fn count(json: &Json) -> Result<u64, String> {
-    json.as_u64()
-        .ok_or_else(|| format!("{} is no count", json.short(60)))
+    json.as_u64().ok_or_else(|| format!("{} is no count", json.short(60)))
 }
 
 /// A status, a list of them, or null for any.
 pub(crate) fn codes(json: &Json) -> Result<Option<Vec<i64>>, String> {
-    let code = |json: &Json| {
-        json.as_i64()
-            .ok_or_else(|| format!("{} is no status", json.short(60)))
-    };
+    let code =
+        |json: &Json| json.as_i64().ok_or_else(|| format!("{} is no status", json.short(60)));
     match json {
         Json::Null => Ok(None),
         Json::Array(items) => items.iter().map(code).collect::<Result<_, _>>().map(Some),

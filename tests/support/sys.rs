@@ -1,8 +1,5 @@
 //! What the standard library cannot do for the process player: signals, sessions, waiting on a pipe.
-#![expect(
-    unsafe_code,
-    reason = "a few system calls, each safe to use from the rest of the tests"
-)]
+#![expect(unsafe_code, reason = "a few system calls, each safe to use from the rest of the tests")]
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
@@ -24,11 +21,7 @@ pub(crate) fn kill(pid: u32, signal: i32) {
 
 /// Whether a read would not block, waiting that long for it.
 pub(crate) fn readable(fd: BorrowedFd, wait_ms: i32) -> bool {
-    let mut poll = libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let mut poll = libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: one live pollfd.
     unsafe { libc::poll(&raw mut poll, 1, wait_ms) > 0 }
 }
@@ -38,13 +31,7 @@ static TERM_PIPE: AtomicI32 = AtomicI32::new(-1);
 extern "C" fn on_term(_signal: libc::c_int) {
     let byte = 1_u8;
     // SAFETY: write(2) may be called in a handler; one live byte.
-    unsafe {
-        libc::write(
-            TERM_PIPE.load(Ordering::Relaxed),
-            (&raw const byte).cast(),
-            1,
-        )
-    };
+    unsafe { libc::write(TERM_PIPE.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
 }
 
 /// From now on each SIGTERM writes a byte into this pipe. A handler, because a child gets back the

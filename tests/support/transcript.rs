@@ -71,10 +71,7 @@ impl Transcript {
             if let Piece::Line(line) = piece
                 && let Ok(message) = parse_line(&line.bytes)
             {
-                self.client.push(Passed {
-                    way: Way::ToBridge,
-                    message,
-                });
+                self.client.push(Passed { way: Way::ToBridge, message });
             }
         }
     }
@@ -82,28 +79,16 @@ impl Transcript {
     /// A line the bridge wrote to its client, without its line feed.
     pub(crate) fn client_read(&mut self, now: Time, line: &[u8], ended: bool) -> (Json, String) {
         let text = String::from_utf8_lossy(line).into_owned();
-        self.trace(
-            now,
-            "C<",
-            &if ended {
-                text.clone()
-            } else {
-                text.clone() + " (no newline)"
-            },
-        );
+        self.trace(now, "C<", &if ended { text.clone() } else { text.clone() + " (no newline)" });
         let parsed = match ended {
             true => parse_line(line),
             false => Err("without a line feed".to_owned()),
         };
         let message = parsed.unwrap_or_else(|why| {
-            self.malformed
-                .push(format!("a stdout line is {why}: {}", short(&text, 160)));
+            self.malformed.push(format!("a stdout line is {why}: {}", short(&text, 160)));
             Json::Null
         });
-        self.client.push(Passed {
-            way: Way::FromBridge,
-            message: message.clone(),
-        });
+        self.client.push(Passed { way: Way::FromBridge, message: message.clone() });
         (message, text)
     }
 
@@ -137,7 +122,5 @@ impl Transcript {
 }
 
 pub(crate) fn parse_line(line: &[u8]) -> Result<Json, String> {
-    str::from_utf8(line)
-        .map_err(|e| e.to_string())
-        .and_then(Json::parse)
+    str::from_utf8(line).map_err(|e| e.to_string()).and_then(Json::parse)
 }

@@ -25,36 +25,19 @@ impl Work {
     /// A new folder for this case. Its name shows the case, for `$WORK` in patterns.
     pub(crate) fn create(case: &str, scale: f64) -> Result<Work, String> {
         let began = since_epoch();
-        let name = format!(
-            "case-{case}-{}-{}",
-            std::process::id(),
-            began.subsec_nanos()
-        );
+        let name = format!("case-{case}-{}-{}", std::process::id(), began.subsec_nanos());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        let work = Work {
-            folder,
-            began,
-            scale,
-        };
+        let work = Work { folder, began, scale };
         work.append("clock", &format!("{} {scale}", began.as_millis()));
         Ok(work)
     }
 
     /// The folder that the runner has made.
     pub(crate) fn open(folder: &Path) -> Result<Work, String> {
-        let mut work = Work {
-            folder: folder.to_owned(),
-            began: Duration::ZERO,
-            scale: 1.0,
-        };
-        let clock = work
-            .lines("clock")
-            .pop()
-            .ok_or("no clock in the work folder")?;
-        let (began, scale) = clock
-            .split_once(' ')
-            .ok_or("half a clock in the work folder")?;
+        let mut work = Work { folder: folder.to_owned(), began: Duration::ZERO, scale: 1.0 };
+        let clock = work.lines("clock").pop().ok_or("no clock in the work folder")?;
+        let (began, scale) = clock.split_once(' ').ok_or("half a clock in the work folder")?;
         work.began = Duration::from_millis(began.parse().map_err(|_| "a clock that is no number")?);
         work.scale = scale.parse().map_err(|_| "a scale that is no number")?;
         Ok(work)
@@ -71,10 +54,7 @@ impl Work {
     }
 
     pub(crate) fn append(&self, name: &str, text: &str) {
-        let file = OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.folder.join(name));
+        let file = OpenOptions::new().create(true).append(true).open(self.folder.join(name));
         if let Ok(mut file) = file {
             // One write, so that lines of several processes do not mix. The folder goes when the
             // case is over, and a server that outlives it has nobody left to tell.
@@ -84,10 +64,7 @@ impl Work {
 
     pub(crate) fn lines(&self, name: &str) -> Vec<String> {
         let bytes = std::fs::read(self.folder.join(name)).unwrap_or_default();
-        String::from_utf8_lossy(&bytes)
-            .lines()
-            .map(str::to_owned)
-            .collect()
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
     }
 
     pub(crate) fn bytes(&self, name: &str) -> Vec<u8> {
@@ -98,11 +75,7 @@ impl Work {
     pub(crate) fn next_run(&self) -> usize {
         let claim = |n: &usize| {
             let path = self.folder.join(format!("run.{n}"));
-            OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .open(path)
-                .is_ok()
+            OpenOptions::new().write(true).create_new(true).open(path).is_ok()
         };
         (1..10_000).find(claim).unwrap_or(1)
     }
@@ -144,14 +117,9 @@ impl Work {
     }
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test on the wall clock, read by two processes"
-)]
+#[expect(clippy::disallowed_methods, reason = "a test on the wall clock, read by two processes")]
 fn since_epoch() -> Duration {
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test on the wall clock")]

@@ -1,0 +1,145 @@
+//! Answers to calls: good ones, errors, wrong shapes, late ones, and visits to be made first.
+
+use super::handshake::result_line;
+use super::{CALL, Call, Out, Reply, Server, Told, line, words};
+
+/// Codes of a server's errors; `None` stands for one that is no integer.
+const CODES: [Option<i64>; 15] = [
+    Some(-32603),
+    Some(-32602),
+    Some(-32601),
+    Some(-32600),
+    Some(-32000),
+    Some(-32002),
+    Some(-32020),
+    Some(-32021),
+    Some(-32022),
+    Some(-32042),
+    Some(-32050),
+    Some(-32099),
+    Some(0),
+    Some(7),
+    None,
+];
+
+impl Server {
+    /// A call that may be answered now.
+    fn ready_call(&mut self) -> Option<Call> {
+        let may = |call: &Call| !call.is_silent && (call.waits.is_empty() || !call.is_patient);
+        let at = if self.habits.serial {
+            self.calls.first().filter(|call| may(call)).map(|_| 0)?
+        } else {
+            let ready: Vec<_> = (0..self.calls.len()).filter(|at| may(&self.calls[*at])).collect();
+            if ready.is_empty() {
+                return None;
+            }
+            *self.rng.pick(&ready)
+        };
+        Some(self.calls.remove(at))
+    }
+
+    pub(super) fn answer(&mut self, out: &mut Vec<Out>) {
+        if let Some(call) = self.ready_call() {
+            let answer = self.answer_to(&call);
+            out.push(answer);
+        }
+    }
+
+    pub(super) fn answer_late(&mut self, out: &mut Vec<Out>) {
+        if let Some(call) = self.rng.take(&mut self.zombies) {
+            let answer = self.answer_to(&call);
+            out.push(answer);
+        }
+    }
+
+    pub(super) fn answer_broken(&mut self, out: &mut Vec<Out>) {
+        if let Some(call) = self.ready_call() {
+            let text =
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{{\"content\":[", call.id);
+            out.push(line(text, Told::Reply(call.id, Reply::Broken)));
+        }
+    }
+
+    fn answer_to(&mut self, call: &Call) -> Out {
+        if words::is_mrtr(&call.method)
+            && self.rng.chance(if self.visits.contains_key(&call.key) { 40 } else { 5 })
+        {
+            return self.demand_visits(call);
+        }
+        if !self.rng.chance(self.habits.sloppy) {
+            return self.good_answer(call);
+        }
+        if self.rng.chance(60) {
+            return self.error(call);
+        }
+        let text = *self.rng.pick(&["null", "[]", "5", "\"x\"", "true"]);
+        result_line(call.id, text, Reply::NotAnObject)
+    }
+
+    fn good_answer(&mut self, call: &Call) -> Out {
+        let failed = call.method == "tools/call" && self.rng.chance(20);
+        let mut members = format!("\"{CALL}\":{},\"isError\":{failed}", call.id);
+        match words::array_member(&call.method) {
+            Some(member) if self.rng.chance(80) => members += &format!(",\"{member}\":[]"),
+            Some(member) if self.rng.chance(50) => members += &format!(",\"{member}\":null"),
+            // A prompt without messages but with foreign members is left as it is (D12).
+            Some(member) if call.method == "prompts/get" => {
+                members += &format!(",\"{member}\":[]");
+            }
+            _ => {}
+        }
+        if self.rng.chance(10) {
+            members +=
+                ",\"resultType\":\"foreign\",\"ttlMs\":-1,\"cacheScope\":\"x\",\"nextCursor\":null";
+        }
+        if self.rng.chance(10) {
+            members += ",\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1,\"io.modelcontextprotocol/related-task\":{},\"io.modelcontextprotocol/serverInfo\":5,\"keep\":1}";
+        }
+        result_line(call.id, &format!("{{{members}}}"), Reply::Result { failed })
+    }
+
+    fn error(&mut self, call: &Call) -> Out {
+        let code = *self.rng.pick(&CODES);
+        let text = code.map_or("\"x\"".to_owned(), |code| code.to_string());
+        let data = *self.rng.pick(&["", ",\"data\":null", ",\"data\":{\"reason\":\"own\"}"]);
+        line(
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{0},\"error\":{{\"code\":{text},\"message\":\"sim {0}\"{data}}}}}",
+                call.id
+            ),
+            Told::Reply(call.id, Reply::Error { code }),
+        )
+    }
+
+    /// The error that names URLs (E28); the same ones again when they may not be done yet.
+    fn demand_visits(&mut self, call: &Call) -> Out {
+        let is_known = self.visits.contains_key(&call.key) && self.rng.chance(70);
+        if !is_known {
+            let many = self.rng.range(1, 2);
+            let marks = (0..many).map(|_| self.mark()).collect();
+            self.visits.insert(call.key.clone(), marks);
+        }
+        let visits = self.visits.get(&call.key).cloned().unwrap_or_default();
+        let items: Vec<_> = visits
+            .iter()
+            .map(|mark| {
+                format!(
+                    "{{\"mode\":\"url\",\"elicitationId\":\"v{mark}\",\"url\":\"https://x/{mark}\",\"message\":\"v{mark}\"}}"
+                )
+            })
+            .collect();
+        line(
+            format!(
+                "{{\"jsonrpc\":\"2.0\",\"id\":{0},\"error\":{{\"code\":-32042,\"message\":\"sim {0}\",\"data\":{{\"elicitations\":[{1}]}}}}}}",
+                call.id,
+                items.join(",")
+            ),
+            Told::Reply(call.id, Reply::Visits(visits)),
+        )
+    }
+
+    pub(super) fn mark(&mut self) -> u64 {
+        self.marks += 1;
+        self.marks
+    }
+}

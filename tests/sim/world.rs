@@ -1,0 +1,342 @@
+//! The world of one seed: both actors, the process and the core on a virtual clock.
+//!
+//! Time stands while something is to do and then jumps to the next moment anybody waits for. What
+//! happens at one moment keeps its order; a wake-up may come a little late, as on a busy machine.
+
+use std::collections::BTreeMap;
+
+use mcp_uplift::bridge::{Bridge, Effect, Event, Exit, Generation, Line, Time};
+
+use super::client::{Client, Did};
+use super::json::Json;
+use super::ledger::{Check, Fault, Ledger, broken, ensure};
+use super::legacy::LegacyClient;
+use super::plan::{ClientKind, Plan, ServerKind};
+use super::rng::Rng;
+use super::server::{Out, Server};
+use super::talk::{Said, Told};
+use super::trace::Trace;
+
+/// Events after which a run is taken to go on for ever.
+const MOST_EVENTS: u64 = 60_000;
+
+enum Item {
+    Tell(Event, Said, Vec<Told>),
+    ClientActs,
+    ServerActs(u32),
+    Starts(u32),
+    Ends(u32, Exit),
+}
+
+enum AnyClient {
+    Modern(Client),
+    Legacy(LegacyClient),
+}
+
+struct Process {
+    server: Server,
+    generation: u32,
+    is_scheduled: bool,
+    is_output_open: bool,
+    /// It is gone, though its end was not told yet.
+    is_dead: bool,
+}
+
+/// What a run came to.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) events: u64,
+    pub(crate) hash: u64,
+    pub(crate) fault: Option<Fault>,
+    pub(crate) lines: Vec<String>,
+    pub(crate) now: u64,
+}
+
+pub(crate) struct World {
+    bridge: Bridge,
+    ledger: Ledger,
+    rng: Rng,
+    plan: Plan,
+    client: AnyClient,
+    process: Option<Process>,
+    marks: u64,
+    now: u64,
+    items: BTreeMap<(u64, u64), Item>,
+    count: u64,
+    trace: Trace,
+}
+
+/// Plays one seed to its end or to the first broken rule.
+pub(crate) fn play(seed: u64, is_traced: bool) -> Run {
+    let mut rng = Rng::new(seed);
+    let plan = Plan::new(&mut rng);
+    let mut trace = Trace::new(is_traced);
+    trace.note(|| format!("{plan:?}"));
+    let mut world = World::new(plan, rng, trace);
+    let fault = world.run().err();
+    Run {
+        events: world.count,
+        hash: world.trace.hash(),
+        fault,
+        lines: world.trace.into_lines(),
+        now: world.now,
+    }
+}
+
+impl World {
+    fn new(plan: Plan, mut rng: Rng, trace: Trace) -> Self {
+        let mut entropy = rng.fork();
+        let fill = Box::new(move |bytes: &mut [u8]| {
+            for byte in bytes {
+                *byte = entropy.next().to_be_bytes()[0];
+            }
+        });
+        let client_rng = rng.fork();
+        let client = match plan.client.kind {
+            ClientKind::Modern => AnyClient::Modern(Client::new(plan.client.clone(), client_rng)),
+            ClientKind::Legacy | ClientKind::Seeking => {
+                AnyClient::Legacy(LegacyClient::new(plan.client.clone(), client_rng))
+            }
+        };
+        let mut world = World {
+            bridge: Bridge::new(plan.settings.clone(), fill),
+            ledger: Ledger::new(plan.settings.clone()),
+            rng,
+            plan,
+            client,
+            process: None,
+            marks: 0,
+            now: 0,
+            items: BTreeMap::new(),
+            count: 0,
+            trace,
+        };
+        world.later(0, Item::ClientActs);
+        world
+    }
+
+    fn later(&mut self, delay: u64, item: Item) {
+        self.count += 1;
+        self.items.insert((self.now + delay, self.count), item);
+    }
+
+    fn run(&mut self) -> Check {
+        self.perform()?;
+        while self.ledger.exit().is_none() {
+            ensure(self.count < MOST_EVENTS, "I7-runs-for-ever", || format!("{}", self.count))?;
+            if let Some(event) = self.wake()? {
+                self.tell(&event, &Said::Nothing, &[])?;
+            } else if let Some(((at, _), item)) = self.items.pop_first() {
+                self.now = at;
+                self.act(item)?;
+            }
+        }
+        self.after_the_end()
+    }
+
+    /// A wake-up, if it is the next thing to come.
+    fn wake(&mut self) -> Result<Option<Event>, Fault> {
+        let next = self.items.first_key_value().map(|((at, _), _)| *at);
+        let Some(deadline) = self.bridge.deadline() else {
+            return match next {
+                Some(_) => Ok(None),
+                None => broken("H11-stuck", "nobody waits for anything"),
+            };
+        };
+        let mut at = deadline.0.max(self.now);
+        let is_next = match next {
+            None => true,
+            Some(next) if next == at => self.rng.chance(50),
+            Some(next) => at < next,
+        };
+        if !is_next {
+            return Ok(None);
+        }
+        if self.plan.lateness > 0 && self.rng.chance(20) {
+            let late = at + self.rng.below(self.plan.lateness);
+            at = next.map_or(late, |next| late.min(next));
+        }
+        self.now = at;
+        self.count += 1;
+        Ok(Some(Event::Wake))
+    }
+
+    fn act(&mut self, item: Item) -> Check {
+        match item {
+            Item::Tell(event, said, told) => self.tell(&event, &said, &told)?,
+            Item::ClientActs => self.client_acts(),
+            Item::ServerActs(generation) => self.server_acts(generation),
+            Item::Starts(generation) => self.starts(generation),
+            Item::Ends(generation, exit) => self.ends(generation, exit),
+        }
+        Ok(())
+    }
+
+    fn client_acts(&mut self) {
+        let (did, pause) = match &mut self.client {
+            AnyClient::Modern(client) => client.act(),
+            AnyClient::Legacy(client) => client.act(),
+        };
+        let event = match did {
+            Did::Wrote(bytes, said) => {
+                let event = Event::ClientLine(Line { bytes, ended: true });
+                self.later(0, Item::Tell(event, said, Vec::new()));
+                None
+            }
+            Did::Overlong => Some(Event::ClientOverlong),
+            Did::Slow(is_slow) => Some(Event::ClientSlow(is_slow)),
+            Did::Closed => Some(Event::ClientClosed),
+            Did::Gone => Some(Event::ClientGone),
+            Did::Stopped(signal) => Some(Event::Stop(signal)),
+            Did::Nothing => None,
+        };
+        if let Some(event) = event {
+            self.later(0, Item::Tell(event, Said::Nothing, Vec::new()));
+        }
+        if let Some(pause) = pause {
+            self.later(pause, Item::ClientActs);
+        }
+    }
+
+    fn server_acts(&mut self, generation: u32) {
+        let Some(process) = self.process.as_mut().filter(|p| p.generation == generation) else {
+            return;
+        };
+        process.is_scheduled = false;
+        if process.is_dead {
+            return;
+        }
+        let (out, pause) = process.server.act();
+        if let Some(pause) = pause {
+            process.is_scheduled = true;
+            self.later(pause, Item::ServerActs(generation));
+        }
+        for out in out {
+            self.comes_out(generation, out);
+        }
+    }
+
+    fn comes_out(&mut self, generation: u32, out: Out) {
+        let Some(process) = self.process.as_mut() else { return };
+        let number = Generation(generation);
+        let event = match out {
+            Out::Exit(exit) => return self.ends(generation, exit),
+            _ if !process.is_output_open => return,
+            Out::Line(bytes, told) => {
+                let event = Event::ServerLine(number, Line { bytes, ended: true });
+                return self.later(0, Item::Tell(event, Said::Nothing, told));
+            }
+            Out::Overlong => Event::ServerOverlong(number),
+            Out::CloseOutput => {
+                process.is_output_open = false;
+                Event::ServerClosed(number)
+            }
+        };
+        self.later(0, Item::Tell(event, Said::Nothing, Vec::new()));
+    }
+
+    fn starts(&mut self, generation: u32) {
+        let number = Generation(generation);
+        let event = if self.plan.server.kind == ServerKind::Missing {
+            Event::ServerUnstartable(number, "no such file".into())
+        } else {
+            let rng = self.rng.fork();
+            self.process = Some(Process {
+                server: Server::new(self.plan.server.clone(), rng, self.marks),
+                generation,
+                is_scheduled: false,
+                is_output_open: true,
+                is_dead: false,
+            });
+            Event::ServerStarted(number)
+        };
+        self.later(0, Item::Tell(event, Said::Nothing, Vec::new()));
+    }
+
+    /// The process ends: its output closes, and a little later its end is known.
+    fn ends(&mut self, generation: u32, exit: Exit) {
+        let Some(process) = self.process.as_mut().filter(|p| p.generation == generation) else {
+            return;
+        };
+        if std::mem::replace(&mut process.is_dead, true) {
+            return;
+        }
+        self.marks = process.server.marks;
+        let number = Generation(generation);
+        if std::mem::replace(&mut process.is_output_open, false) {
+            self.later(0, Item::Tell(Event::ServerClosed(number), Said::Nothing, Vec::new()));
+        }
+        let pause = *self.rng.pick(&[0, 0, 3, 60, 150]);
+        self.later(pause, Item::Tell(Event::ServerExited(number, exit), Said::Nothing, Vec::new()));
+    }
+
+    /// One event goes in, its effects come out.
+    fn tell(&mut self, event: &Event, said: &Said, told: &[Told]) -> Check {
+        self.trace.event(self.now, event);
+        if let Event::ServerExited(..) = event {
+            self.process = None;
+        }
+        self.ledger.event(event, said, told, self.now)?;
+        self.bridge.handle(event.clone(), Time(self.now));
+        self.perform()?;
+        self.ledger.end_of_event(event, self.bridge.deadline())
+    }
+
+    fn perform(&mut self) -> Check {
+        while let Some(effect) = self.bridge.next_effect() {
+            self.trace.effect(self.now, &effect);
+            self.ledger.effect(&effect)?;
+            match effect {
+                Effect::ToClient(frame) => {
+                    let text = String::from_utf8_lossy(&frame.0);
+                    if let Ok(frame) = Json::parse(text.trim_end()) {
+                        match &mut self.client {
+                            AnyClient::Modern(client) => client.hears(frame),
+                            AnyClient::Legacy(client) => client.hears(frame),
+                        }
+                    }
+                }
+                Effect::ToServer(frame) => self.server_hears(&frame.0),
+                Effect::StartServer(generation) => {
+                    let pause = *self.rng.pick(&[0, 0, 20, 700]);
+                    self.later(pause, Item::Starts(generation.0));
+                }
+                Effect::StopServer(generation) => {
+                    let pause = self.rng.below(self.plan.settings.limits.shutdown_grace_ms);
+                    self.later(pause, Item::Ends(generation.0, Exit::Signal(15)));
+                }
+                Effect::Say(..) | Effect::Exit(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn server_hears(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let Ok(frame) = Json::parse(text.trim_end()) else { return };
+        let Some(process) = self.process.as_mut().filter(|p| !p.is_dead) else { return };
+        process.server.hears(frame);
+        if !std::mem::replace(&mut process.is_scheduled, true) {
+            let generation = process.generation;
+            let pause = self.plan.server.pace.draw(&mut self.rng);
+            self.later(pause, Item::ServerActs(generation));
+        }
+    }
+
+    /// A bridge that has ended does nothing any more, whatever comes.
+    fn after_the_end(&mut self) -> Check {
+        let late = [
+            Event::Wake,
+            Event::ClientLine(Line { bytes: b"{}".to_vec(), ended: true }),
+            Event::ServerExited(Generation(1), Exit::Code(0)),
+        ];
+        for event in late {
+            self.bridge.handle(event, Time(self.now + 5));
+            let effect = self.bridge.next_effect();
+            ensure(effect.is_none(), "H11-nothing-after-exit", || format!("{effect:?}"))?;
+            let deadline = self.bridge.deadline();
+            ensure(deadline.is_none(), "H11-nothing-after-exit", || format!("{deadline:?}"))?;
+        }
+        Ok(())
+    }
+}
