@@ -1,7 +1,7 @@
 //! `--help`, printed from the table.
 
 use super::environment::PASSED;
-use super::{FLAGS, Flag, Group, Slot, Takes};
+use super::flags::{FLAGS, Flag, Group, Slot, Takes};
 use crate::bridge::Limits;
 
 const WIDTH: usize = 80;

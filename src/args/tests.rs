@@ -1,6 +1,8 @@
 use std::os::unix::ffi::OsStringExt;
 
+use super::flags::FLAGS;
 use super::*;
+use crate::bridge::{Limits, ServerEra};
 
 fn variables() -> Vec<(OsString, OsString)> {
     [("PATH", "/bin"), ("TOKEN", "s3cret")].map(|(n, v)| (n.into(), v.into())).into()

@@ -87,6 +87,32 @@ pub enum Event {
     Wake,
 }
 
+/// In the words of a log.
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, server) = match self {
+            Event::ClientLine(_) => ("line from the client", None),
+            Event::ClientOverlong => ("line from the client over the limit", None),
+            Event::ClientClosed => ("the client closed our input", None),
+            Event::ClientGone => ("the client reads no more", None),
+            Event::ClientSlow(true) => ("the client reads slowly", None),
+            Event::ClientSlow(false) => ("the client has caught up", None),
+            Event::ServerStarted(server) => ("started", Some(server)),
+            Event::ServerUnstartable(server, _) => ("cannot be started", Some(server)),
+            Event::ServerLine(server, _) => ("sent a line", Some(server)),
+            Event::ServerOverlong(server) => ("sent a line over the limit", Some(server)),
+            Event::ServerClosed(server) => ("closed its output", Some(server)),
+            Event::ServerExited(server, exit) => return write!(f, "server {} {exit}", server.0),
+            Event::Stop(signal) => return write!(f, "told to end by signal {signal}"),
+            Event::Wake => ("a deadline has come", None),
+        };
+        match server {
+            Some(server) => write!(f, "server {} {what}", server.0),
+            None => f.write_str(what),
+        }
+    }
+}
+
 /// One whole line to write, its line feed included.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Frame(pub Vec<u8>);

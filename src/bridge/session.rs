@@ -133,7 +133,7 @@ impl Bridge {
             }
             None => {
                 let why = format!(
-                    "it answered initialize with protocol version {version:?}, expected 2024-11-05 to 2025-11-25"
+                    "it answered initialize with protocol version \"{version}\", expected 2024-11-05 to 2025-11-25"
                 );
                 return self.give_server_up(&why);
             }

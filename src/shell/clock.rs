@@ -24,8 +24,8 @@ impl Clock {
         Time(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// The system's name for `moment`; none if it is too far away to come.
-    pub(crate) fn instant_of(&self, moment: Time) -> Option<Instant> {
-        self.start.checked_add(Duration::from_millis(moment.0))
+    /// The system's name for `moment`.
+    pub(crate) fn instant_of(&self, moment: Time) -> Instant {
+        self.start + Duration::from_millis(moment.0)
     }
 }

@@ -79,7 +79,7 @@ impl Console {
         } else if let Event::ServerLine(_, line) = event {
             self.show("server > ", &line.bytes);
         } else {
-            self.say(Level::Info, &format!("event {event:?}"));
+            self.say(Level::Info, &format!("event: {event}"));
         }
     }
 
@@ -89,9 +89,13 @@ impl Console {
             Effect::ToClient(frame) => self.show("client < ", &frame.0),
             Effect::ToServer(frame) => self.show("server < ", &frame.0),
             Effect::Say(..) => {}
-            Effect::StartServer(_) | Effect::StopServer(_) | Effect::Exit(_) => {
-                self.say(Level::Info, &format!("effect {effect:?}"));
+            Effect::StartServer(server) => {
+                self.say(Level::Info, &format!("effect: start server {}", server.0));
             }
+            Effect::StopServer(server) => {
+                self.say(Level::Info, &format!("effect: stop server {}", server.0));
+            }
+            Effect::Exit(status) => self.say(Level::Info, &format!("effect: exit {status}")),
         }
     }
 

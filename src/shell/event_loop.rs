@@ -4,15 +4,8 @@
 //!  wait ──▶ tell the core ──▶ perform its effects ──▶ more there? ──▶ flush both sides ──▶ wait
 //! ```
 //!
-//! # What keeps memory bounded
-//! Each reader stands still unless its batch is taken, and batches are taken or not by how much
-//! waits to be written (`buffer` is `--max-buffer-bytes`; what was held is taken again below half):
-//!
-//! | waits for | more than | not taken |
-//! |---|---|---|
-//! | the client | `buffer` | client and server |
-//! | the server | `buffer` | client; not the server, which may read only once it is read |
-//! | the server | twice `buffer` | server: it makes us answer and does not read, its own lock-up |
+//! Memory stays bounded because each reader stands still unless its batch is taken, and [`Flow`]
+//! says whether it is.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,6 +17,7 @@ use super::Core;
 use super::child::{Launch, Server, Wiring};
 use super::clock::Clock;
 use super::console::Console;
+use super::flow::Flow;
 use super::inbox::{Batch, Permits, Woken, inbox};
 use super::leaving::Leaving;
 use super::lines::Piece;
@@ -34,9 +28,6 @@ use super::strays::Strays;
 use super::watch::watch;
 use crate::bridge::{Effect, Event, Generation, Level, Limits, Time};
 use crate::sys;
-
-/// The client is slow when more than this waits in spite of a writer thread.
-const SLOW: usize = 256 << 10;
 
 /// What is ready is gathered up to this many bytes before it is written.
 const GATHER: usize = 256 << 10;
@@ -69,12 +60,7 @@ pub(super) struct EventLoop<C> {
     strays: Strays,
     /// Events that effects brought about, to be told next.
     follow_ups: VecDeque<Event>,
-    /// More waits for the client than it may; until half is gone.
-    client_full: bool,
-    /// As above, for the server: once and twice the bound.
-    server_full: bool,
-    server_stuck: bool,
-    client_slow: bool,
+    flow: Flow,
     client_gone: bool,
     /// Much memory was in use; give it back at this time unless there is more work.
     trim_at: Option<Time>,
@@ -107,10 +93,7 @@ impl<C: Core> EventLoop<C> {
             server: None,
             strays: Strays::default(),
             follow_ups: VecDeque::new(),
-            client_full: false,
-            server_full: false,
-            server_stuck: false,
-            client_slow: false,
+            flow: Flow::default(),
             client_gone: false,
             trim_at: None,
             leaving: None,
@@ -145,12 +128,10 @@ impl<C: Core> EventLoop<C> {
         if let Some(woken) = self.take_held() {
             return woken;
         }
-        let deadline = self.deadline();
-        let woken = match deadline.and_then(|deadline| self.clock.instant_of(deadline)) {
-            Some(deadline) => self.inbox.recv_deadline(deadline).ok(),
-            None => self.inbox.recv().ok(),
-        };
-        woken.unwrap_or(Woken::Time)
+        // A needless look once a day is cheaper than a second way to wait.
+        let a_day = self.now.after(86_400_000);
+        let deadline = self.deadline().map_or(a_day, |deadline| deadline.min(a_day));
+        self.inbox.recv_deadline(self.clock.instant_of(deadline)).unwrap_or(Woken::Time)
     }
 
     /// What is there already.
@@ -166,9 +147,9 @@ impl<C: Core> EventLoop<C> {
 
     fn is_held_up(&self, woken: &Woken) -> bool {
         match woken {
-            Woken::Client(_) => self.client_full || self.server_full || self.leaving.is_some(),
+            Woken::Client(_) => self.flow.holds_client() || self.leaving.is_some(),
             // While we leave nobody hears the server, but it may need to be read to end.
-            Woken::Server(..) => (self.client_full || self.server_stuck) && self.leaving.is_none(),
+            Woken::Server(..) => self.flow.holds_server() && self.leaving.is_none(),
             Woken::Signal(_)
             | Woken::ChildEnded
             | Woken::ClientGone
@@ -244,11 +225,12 @@ impl<C: Core> EventLoop<C> {
         else {
             return;
         };
-        let (generation, exit) = (server.generation, server.exit);
+        let (generation, pid, exit) = (server.generation, server.pid, server.exit);
         let kill_at = self.leaving.as_ref().map(|leaving| leaving.kill_at);
         let grace_ends = self.now.after(self.limits.shutdown_grace_ms);
         self.strays.inherit(server, self.now, kill_at.unwrap_or(grace_ends));
         if let Some(exit) = exit {
+            self.console.say(Level::Info, &format!("process {pid} {exit}"));
             self.tell(Event::ServerExited(generation, exit));
         }
     }
@@ -346,6 +328,7 @@ impl<C: Core> EventLoop<C> {
         };
         self.follow_ups.push_back(match started {
             Ok(server) => {
+                self.console.say(Level::Info, &format!("started process {}", server.pid));
                 self.server = Some(server);
                 Event::ServerStarted(generation)
             }
@@ -389,15 +372,8 @@ impl<C: Core> EventLoop<C> {
         let bound = self.limits.buffer_bytes;
         let for_client = self.to_client.queued();
         let for_server = self.server.as_ref().map_or(0, Server::queued);
-        hold(&mut self.client_full, for_client, bound);
-        hold(&mut self.server_full, for_server, bound);
-        hold(&mut self.server_stuck, for_server, bound.saturating_mul(2));
-        if for_client > SLOW && !self.client_slow {
-            self.client_slow = true;
-            self.tell(Event::ClientSlow(true));
-        } else if for_client == 0 && self.client_slow {
-            self.client_slow = false;
-            self.tell(Event::ClientSlow(false));
+        if let Some(slow) = self.flow.update(for_client, for_server, bound) {
+            self.tell(Event::ClientSlow(slow));
         }
         if for_client.max(for_server) > MUCH {
             self.trim_at = Some(self.now.after(IDLE_MS));
@@ -448,9 +424,4 @@ impl<C: Core> EventLoop<C> {
         }
         (self.server.is_none() && self.strays.are_gone()).then_some(leaving.code)
     }
-}
-
-/// Holds from `bound` on, until half is gone.
-fn hold(held: &mut bool, queued: usize, bound: usize) {
-    *held = queued > if *held { bound / 2 } else { bound };
 }

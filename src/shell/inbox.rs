@@ -4,6 +4,8 @@
 //! side is held up by keeping its permits, while everything else still comes through. One queue,
 //! because waiting on several costs half as much CPU again for each message.
 
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
 use crossbeam_channel::{Receiver, Sender, bounded};
 
 use super::lines::Piece;
@@ -46,21 +48,54 @@ pub(super) fn inbox() -> (Sender<Woken>, Receiver<Woken>) {
 }
 
 /// The loop's side of a reader's permits. The reader ends when this is dropped.
-pub(super) struct Permits(Sender<()>);
+pub(super) struct Permits(Arc<Gate>);
+
+/// The reader's side of its permits.
+pub(super) struct Gate {
+    /// Permits that are there; none any more once the loop has gone.
+    free: Mutex<Option<usize>>,
+    changed: Condvar,
+}
 
 impl Permits {
     /// Permits to begin with, and the reader's side of them.
-    pub(super) fn new() -> (Self, Receiver<()>) {
-        let (give, take) = bounded(AHEAD);
-        let permits = Permits(give);
-        for _ in 0..AHEAD {
-            permits.give_back();
-        }
-        (permits, take)
+    pub(super) fn new() -> (Self, Arc<Gate>) {
+        let gate = Arc::new(Gate { free: Mutex::new(Some(AHEAD)), changed: Condvar::new() });
+        (Permits(Arc::clone(&gate)), gate)
     }
 
     /// The loop is done with a batch.
     pub(super) fn give_back(&self) {
-        let _ = self.0.try_send(()); // no more than were taken, so it fits; or the reader has ended
+        self.0.set(|free| free.map(|free| free + 1));
+    }
+}
+
+impl Drop for Permits {
+    fn drop(&mut self) {
+        self.0.set(|_| None);
+    }
+}
+
+impl Gate {
+    fn set(&self, to: impl FnOnce(Option<usize>) -> Option<usize>) {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        *free = to(*free);
+        self.changed.notify_one();
+    }
+
+    /// Waits for a permit; false when there will be none.
+    pub(super) fn pass(&self) -> bool {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &mut *free {
+                None => return false,
+                Some(0) => {}
+                Some(left) => {
+                    *left -= 1;
+                    return true;
+                }
+            }
+            free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }

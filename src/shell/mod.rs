@@ -8,7 +8,7 @@
 //!  signals, ended children ─▶ signal reader ─▶ event loop
 //! ```
 //!
-//! The loop ([`event_loop`]) runs on the main thread. It alone owns the core, starts and reaps
+//! The loop (`event_loop`) runs on the main thread. It alone owns the core, starts and reaps
 //! processes, and waits for nothing but its channels, so whatever one side does, the other side's
 //! pings and our signals are served.
 
@@ -16,6 +16,7 @@ mod child;
 mod clock;
 mod console;
 mod event_loop;
+mod flow;
 mod inbox;
 mod leaving;
 mod lines;

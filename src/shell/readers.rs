@@ -14,9 +14,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Sender;
 
-use super::inbox::{Batch, Permits, Woken};
+use super::inbox::{Batch, Gate, Permits, Woken};
 use super::lines::Lines;
 use crate::bridge::Generation;
 use crate::sys::{self, Watched};
@@ -118,7 +118,7 @@ fn interrupted(error: &io::Error) -> bool {
 struct Reading {
     lines: Lines,
     inbox: Sender<Woken>,
-    permits: Receiver<()>,
+    permits: Arc<Gate>,
     /// None: the client.
     server: Option<Generation>,
 }
@@ -142,6 +142,6 @@ impl Reading {
             None => Woken::Client(batch),
             Some(generation) => Woken::Server(generation, batch),
         };
-        self.permits.recv().is_ok() && self.inbox.send(woken).is_ok()
+        self.permits.pass() && self.inbox.send(woken).is_ok()
     }
 }

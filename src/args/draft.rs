@@ -1,0 +1,90 @@
+//! The options on their way from words to [`Options`]: what each text flag does, and the end.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+
+use super::environment::{self, Given};
+use super::{Options, Request, UsageError};
+use crate::bridge::{ServerEra, Settings};
+use crate::shell::{Launch, Verbosity};
+
+/// Options on their way: as typed, not yet checked against each other.
+#[derive(Default)]
+pub(super) struct Draft {
+    pub(super) settings: Settings,
+    env: Vec<Given>,
+    pub(super) inherit_env: bool,
+    cwd: Option<PathBuf>,
+    pub(super) verbosity: Verbosity,
+}
+
+impl Draft {
+    /// Checks what no single flag can, and completes it.
+    pub(super) fn finish(
+        mut self,
+        program: Option<OsString>,
+        args: Vec<OsString>,
+        variables: &[(OsString, OsString)],
+    ) -> Result<Request, UsageError> {
+        let Some(program) = program.filter(|program| !program.is_empty()) else {
+            let text = "expected a command: mcp-uplift [OPTIONS] -- COMMAND [ARGS...]; see --help";
+            return Err(UsageError(text.to_owned()));
+        };
+        let base = Path::new(&program).file_name().unwrap_or(&program);
+        self.settings.command_name = base.to_string_lossy().into_owned();
+        let env = environment::for_child(variables, self.inherit_env, &self.env)
+            .map_err(|name| UsageError(format!("--env: '{}' is not set", name.display())))?;
+        Ok(Request::Run(Box::new(Options {
+            settings: self.settings,
+            launch: Launch { program, args, env, cwd: self.cwd },
+            verbosity: self.verbosity,
+        })))
+    }
+}
+
+pub(super) fn set_env(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
+    draft.env.push(Given::parse(word).ok_or("expected NAME or NAME=VALUE")?);
+    Ok(())
+}
+
+pub(super) fn set_cwd(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
+    if word.is_empty() {
+        return Err("expected a directory".to_owned());
+    }
+    draft.cwd = Some(word.into());
+    Ok(())
+}
+
+pub(super) fn add_root(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
+    let path = Path::new(word);
+    if !path.is_dir() {
+        return Err(format!("expected an existing directory, got '{}'", path.display()));
+    }
+    let unreadable = |error: std::io::Error| format!("'{}': {error}", path.display());
+    let absolute = std::path::absolute(path).map_err(unreadable)?;
+    // A link stays as named; only `..` cannot stand in a URI.
+    let plain = !absolute.components().any(|part| part == Component::ParentDir);
+    let absolute = if plain { absolute } else { path.canonicalize().map_err(unreadable)? };
+    let root = absolute.to_str().ok_or("expected a path in UTF-8")?;
+    draft.settings.roots.push(root.to_owned());
+    Ok(())
+}
+
+pub(super) fn set_era(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
+    draft.settings.server_era = match word.to_str() {
+        Some("auto") => ServerEra::Auto,
+        Some("legacy") => ServerEra::Legacy,
+        Some("2026-07-28") => ServerEra::Modern,
+        _ => {
+            return Err(format!("expected auto, legacy or 2026-07-28, got '{}'", word.display()));
+        }
+    };
+    Ok(())
+}
+
+pub(super) fn say_more(draft: &mut Draft) {
+    draft.verbosity = match draft.verbosity {
+        Verbosity::Quiet | Verbosity::Normal => Verbosity::Lifecycle,
+        Verbosity::Lifecycle | Verbosity::Frames => Verbosity::Frames,
+    };
+}

@@ -1,0 +1,152 @@
+//! The table of flags, and who is meant by a name.
+
+use std::ffi::OsStr;
+
+use super::UsageError;
+use super::draft::{Draft, add_root, say_more, set_cwd, set_env, set_era};
+use super::units::Unit;
+use crate::bridge::Limits;
+use crate::shell::Verbosity;
+use Group::{Messages, Protocol, Server};
+use Takes::{Nothing, Text};
+use Unit::{Bytes, Count, Millis};
+
+/// Where a number goes.
+pub(super) enum Slot<'a> {
+    Size(&'a mut usize),
+    Time(&'a mut u64),
+}
+
+/// What a flag does with its value, if it takes one.
+pub(super) enum Takes {
+    Number { unit: Unit, least: u64, slot: fn(&mut Limits) -> Slot<'_> },
+    Text(fn(&mut Draft, &OsStr) -> Result<(), String>),
+    Nothing(fn(&mut Draft)),
+    Help,
+    Version,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Group {
+    Server,
+    Protocol,
+    Limits,
+    Messages,
+}
+
+/// A flag; `default` is shown by `--help`, for numbers it is empty and taken from [`Limits`].
+pub(super) struct Flag {
+    pub(super) short: Option<char>,
+    pub(super) name: &'static str,
+    pub(super) value: &'static str,
+    pub(super) default: &'static str,
+    pub(super) group: Group,
+    pub(super) takes: Takes,
+    pub(super) help: &'static str,
+}
+
+const fn number(
+    name: &'static str,
+    unit: Unit,
+    least: u64,
+    slot: fn(&mut Limits) -> Slot<'_>,
+    help: &'static str,
+) -> Flag {
+    let takes = Takes::Number { unit, least, slot };
+    let value = unit.value_name();
+    Flag { short: None, name, value, default: "", group: Group::Limits, takes, help }
+}
+
+const fn flag(group: Group, name: &'static str, takes: Takes, help: &'static str) -> Flag {
+    Flag { short: None, name, value: "", default: "", group, takes, help }
+}
+
+#[rustfmt::skip]
+pub(super) const FLAGS: &[Flag] = &[
+    Flag { value: "NAME[=VALUE]", ..flag(Server, "env", Text(set_env),
+        "pass this variable on, with this value or ours (repeatable)") },
+    flag(Server, "inherit-env", Nothing(|draft| draft.inherit_env = true),
+        "pass our whole environment on, not only the variables listed below"),
+    Flag { value: "DIR", default: "ours", ..flag(Server, "cwd", Text(set_cwd),
+        "working directory of COMMAND") },
+    Flag { value: "PATH", default: "none", ..flag(Server, "root", Text(add_root),
+        "a directory to name when the server asks for roots (repeatable)") },
+
+    Flag { value: "ERA", default: "auto", ..flag(Protocol, "protocol-version", Text(set_era),
+        "what COMMAND speaks: auto, legacy or 2026-07-28") },
+    Flag { default: "off", ..flag(Protocol, "hold-lane", Nothing(|draft| draft.settings.hold_lane = true),
+        "a call that waits for the client's input keeps others waiting") },
+    Flag { group: Protocol, ..number("parallel", Count, 1, |l| Slot::Size(&mut l.parallel),
+        "requests that run at once on the server") },
+    Flag { group: Protocol, ..number("cache-ttl-ms", Millis, 0, |l| Slot::Time(&mut l.cache_ttl_ms),
+        "how long clients may keep lists and reads") },
+
+    number("max-line-bytes", Bytes, 1, |l| Slot::Size(&mut l.line_bytes),
+        "longest line taken from either side"),
+    number("max-buffer-bytes", Bytes, 1, |l| Slot::Size(&mut l.buffer_bytes),
+        "bytes queued for a slow reader, each direction, and bytes of requests that wait"),
+    number("max-in-flight", Count, 1, |l| Slot::Size(&mut l.in_flight),
+        "accepted requests that are not answered yet"),
+    number("max-subscriptions", Count, 0, |l| Slot::Size(&mut l.subscriptions),
+        "open subscriptions/listen streams"),
+    number("max-subscription-uris", Count, 0, |l| Slot::Size(&mut l.subscription_uris),
+        "resource URIs one stream may name"),
+    number("mrtr-ttl-ms", Millis, 1, |l| Slot::Time(&mut l.mrtr_ttl_ms),
+        "how long a requestState can be answered"),
+    number("request-timeout-ms", Millis, 1, |l| Slot::Time(&mut l.request_timeout_ms),
+        "longest silence of a running request"),
+    number("max-request-ms", Millis, 1, |l| Slot::Time(&mut l.request_max_ms),
+        "longest run of a request"),
+    number("initialize-timeout-ms", Millis, 1, |l| Slot::Time(&mut l.initialize_timeout_ms),
+        "longest handshake"),
+    number("shutdown-grace-ms", Millis, 0, |l| Slot::Time(&mut l.shutdown_grace_ms),
+        "from closing the server's stdin to SIGKILL; SIGTERM after a third"),
+
+    Flag { short: Some('q'), ..flag(Messages, "quiet", Nothing(|draft| draft.verbosity = Verbosity::Quiet),
+        "errors only") },
+    Flag { short: Some('v'), ..flag(Messages, "verbose", Nothing(say_more),
+        "starts and ends, too; -vv: each message, shortened") },
+    Flag { short: Some('h'), ..flag(Messages, "help", Takes::Help, "print this") },
+    Flag { short: Some('V'), ..flag(Messages, "version", Takes::Version, "print the version") },
+];
+
+pub(super) fn lettered(letter: char) -> Result<&'static Flag, UsageError> {
+    FLAGS
+        .iter()
+        .find(|flag| flag.short == Some(letter))
+        .ok_or_else(|| UsageError(format!("no option '-{letter}'; --help lists them")))
+}
+
+pub(super) fn named(name: &str) -> Result<&'static Flag, UsageError> {
+    if let Some(flag) = FLAGS.iter().find(|flag| flag.name == name) {
+        return Ok(flag);
+    }
+    let near = FLAGS
+        .iter()
+        .map(|flag| (distance(name, flag.name), flag.name))
+        .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
+        .min();
+    let begins = || FLAGS.iter().find(|flag| name.len() > 2 && flag.name.starts_with(name));
+    let hint = match near.map(|(_, near)| near).or_else(|| begins().map(|flag| flag.name)) {
+        Some(near) => format!("did you mean '--{near}'?"),
+        None => "--help lists them".to_owned(),
+    };
+    Err(UsageError(format!("no option '--{name}'; {hint}")))
+}
+
+/// How many characters must be added, dropped or changed to make `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    if a.len() > 64 {
+        return usize::MAX; // no flag is so long
+    }
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, from) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, to) in b.chars().enumerate() {
+            let changed = diagonal + usize::from(from != to);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
