@@ -65,8 +65,8 @@ const fn flag(group: Group, name: &'static str, takes: Takes, help: &'static str
 pub(super) const FLAGS: &[Flag] = &[
     Flag { value: "NAME[=VALUE]", ..flag(Server, "env", Text(set_env),
         "pass this variable on, with this value or ours (repeatable)") },
-    flag(Server, "inherit-env", Nothing(|draft| draft.inherit_env = true),
-        "pass our whole environment on, not only the variables listed below"),
+    Flag { default: "off", ..flag(Server, "inherit-env", Nothing(|draft| draft.inherit_env = true),
+        "pass our whole environment on, not only the variables listed below") },
     Flag { value: "DIR", default: "ours", ..flag(Server, "cwd", Text(set_cwd),
         "working directory of COMMAND") },
     Flag { value: "PATH", default: "none", ..flag(Server, "root", Text(add_root),
