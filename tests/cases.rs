@@ -2,7 +2,7 @@
 //! the built program.
 //!
 //! `cargo test --test cases` plays all; `-- NAME...` those whose id begins so. `--memory` and
-//! `--process` choose the player, `--verbose` shows the transcript of a failure, `--scale 3` stretches
+//! `--process` choose the player, `--verbose` shows the transcript of a failure, `--scale 9` stretches
 //! the waiting limits for a slow machine, `--jobs N` sets how many run side by side, `--bridge PATH`
 //! takes another build of the program.
 #![allow(clippy::print_stdout, reason = "the report is what this program is for")]

@@ -146,14 +146,12 @@ impl Bridge {
 
     /// A notification of the client; a cancellation under the id that its request has upward.
     fn pass_note(&mut self, method: &str, params: Body<'_>) {
-        if !self.upstream.is_ready() {
-            return;
-        }
         let params = params.object().unwrap_or_default();
         let mut out = String::new();
         if method == "notifications/cancelled" {
             let Some(id) = params.get("requestId").and_then(Id::read) else { return };
             let Some(modern) = &mut self.modern else { return };
+            modern.waiting.retain(|(waiting, _)| *waiting != id); // not sent yet: that is all
             let Some(upward) = modern.upward(&id) else { return };
             modern.open.remove(&upward);
             self.upstream.take(upward);
@@ -166,7 +164,9 @@ impl Bridge {
         } else {
             params.write(&mut out);
         }
-        self.tell_server(wire::notification(method, &out));
+        if self.upstream.is_ready() {
+            self.tell_server(wire::notification(method, &out));
+        }
     }
 
     /// A line of the server.

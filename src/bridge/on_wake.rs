@@ -34,7 +34,7 @@ impl Bridge {
         chains
             .chain(self.upstream.deadline())
             .chain(self.ambient.deadline())
-            .chain(self.listen.deadline())
+            .chain(self.listen.deadline().filter(|_| self.upstream.is_ready()))
             .chain(self.relay_until.filter(|_| self.has_relayed()))
             .chain(self.lane.deadline().filter(|at| at.0 < u64::MAX))
             .chain(self.digest_deadline())

@@ -205,7 +205,7 @@ impl Bridge {
     }
 
     /// Once nobody waits for folders, the calls that were asked need no answer any more.
-    fn close_ambient(&mut self) {
+    pub(super) fn close_ambient(&mut self) {
         if self.ambient.holds_roots() {
             return;
         }

@@ -289,11 +289,16 @@ impl Bridge {
         self.upstream.is_walking = true;
     }
 
-    /// The server can't be used, now or later; what waits is told why.
+    /// The server can't be used, now or later: its process is ended.
     pub(super) fn give_server_up(&mut self, why: &str) {
+        self.leave_server();
+        self.condemn_server(why);
+    }
+
+    /// The server can't be used, now or later; what waits is told why.
+    fn condemn_server(&mut self, why: &str) {
         self.say(Level::Error, format!("the server cannot be used: {why}"));
         self.upstream.verdict = Some(why.to_owned());
-        self.leave_server();
         self.fail_waiting(why);
     }
 
@@ -306,11 +311,18 @@ impl Bridge {
         self.fail_waiting(how);
     }
 
+    /// Nothing of a process outlives it: no answer of it is awaited, no question of it is open.
+    fn forget_process(&mut self) {
+        self.upstream.closed = None;
+        self.upstream.forget_pending();
+        self.ambient.clear();
+        self.close_ambient();
+    }
+
     /// Makes the process end; until it has, nothing is sent to it or believed of it.
     pub(super) fn leave_server(&mut self) {
         self.upstream.phase = Phase::Leaving;
-        self.upstream.closed = None;
-        self.upstream.forget_pending();
+        self.forget_process();
         self.effects.push_back(Effect::StopServer(self.upstream.generation));
     }
 
@@ -361,8 +373,7 @@ impl Bridge {
         }
         let phase = self.upstream.phase;
         self.upstream.phase = Phase::Down;
-        self.upstream.closed = None;
-        self.upstream.forget_pending();
+        self.forget_process();
         match phase {
             // We ended it and have told everybody why.
             Phase::Leaving => {}
@@ -370,10 +381,9 @@ impl Bridge {
                 // Old servers end on anything before initialize (I6): that goes to a new process.
                 self.upstream.not_before = self.now;
                 if self.upstream.to_offer.is_empty() {
-                    self.give_server_up(&format!(
+                    self.condemn_server(&format!(
                         "it refused initialize, and {exit} when asked whether it is modern"
                     ));
-                    self.upstream.phase = Phase::Down;
                 }
             }
             Phase::Handshaking { .. } if self.upstream.is_walking => {
@@ -421,7 +431,6 @@ impl Bridge {
             return self.exit(1);
         }
         self.epoch = self.random_hex::<8>();
-        self.ambient.clear();
         self.memory.clear();
         self.upstream.log_level.forget();
         self.listen.forget_watches();

@@ -69,6 +69,9 @@ impl Bridge {
 
     /// Opens every stream that waits for nothing any more (G4, G6, G14).
     pub(super) fn settle_streams(&mut self) {
+        if !self.upstream.is_ready() {
+            return; // only the process that will serve it can tell what it gets
+        }
         // One at a time: giving up a URI may settle another stream.
         while let Some(id) = self.listen.settled(self.now) {
             for late in self.listen.give_up_ungranted(&id) {

@@ -203,7 +203,11 @@ pub fn sort_by_name(names: &mut [(Cow<'_, str>, usize)]) {
 /// Is this raw key (with quotes) the name?
 pub fn is_key(raw: &str, name: &str) -> bool {
     let inner = &raw[1..raw.len() - 1];
-    inner == name || (inner.contains('\\') && string(raw).is_some_and(|key| key == name))
+    // A key with escapes is longer than what it says.
+    inner == name
+        || (inner.len() > name.len()
+            && inner.contains('\\')
+            && string(raw).is_some_and(|key| key == name))
 }
 
 fn same_key(a: &str, b: &str) -> bool {

@@ -1,8 +1,8 @@
 //! A validating JSON scanner: finds where values begin and end, and decodes nothing.
 //!
 //! It accepts exactly what the grammar of RFC 8259 allows (a test holds it against the library's
-//! parser), does not recurse, and reads a string eight bytes at a time, which is what large
-//! bodies consist of. UTF-8 is no matter of its own here: the text is a `str` already.
+//! parser), does not recurse, and reads strings, which is what large bodies consist of,
+//! a block at a time. UTF-8 is no matter of its own here: the text is a `str` already.
 
 /// The text is not JSON where the scanner stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -173,13 +173,14 @@ impl<'a> Scanner<'a> {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
         loop {
-            while let Some(block) = bytes.get(at..at + 8) {
-                let special = special_bytes(block);
-                if special != 0 {
-                    at += special.trailing_zeros() as usize / 8;
-                    break;
+            while let Some(block) = bytes[at..].first_chunk() {
+                match first_special(*block) {
+                    BLOCK => at += BLOCK,
+                    found => {
+                        at += found;
+                        break;
+                    }
                 }
-                at += 8;
             }
             match bytes.get(at) {
                 Some(b'"') => {
@@ -187,7 +188,8 @@ impl<'a> Scanner<'a> {
                     return Ok(());
                 }
                 Some(b'\\') => match bytes.get(at + 1) {
-                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => at += 2,
+                    // A look-up, not a choice of eight: which one it is cannot be foreseen.
+                    Some(&escape) if SHORT_ESCAPES[usize::from(escape)] => at += 2,
                     Some(b'u') => match bytes.get(at + 2..at + 6) {
                         Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => at += 6,
                         _ => return Err(NotJson),
@@ -245,19 +247,35 @@ fn closing(open: u8) -> u8 {
     if open == b'{' { b'}' } else { b']' }
 }
 
-/// The high bit of each byte that a plain string cannot hold: a quote, a backslash, a control
-/// character. Only the lowest of the bits is sure; a borrow may set others above it.
-fn special_bytes(block: &[u8]) -> u64 {
+/// Which bytes may follow a backslash and need nothing after them.
+static SHORT_ESCAPES: [bool; 256] = {
+    let mut table = [false; 256];
+    let known = *b"\"\\/bfnrt";
+    let mut at = 0;
+    while at < known.len() {
+        table[known[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+/// Bytes of a string that are looked at together.
+const BLOCK: usize = 8;
+
+/// Where in the block the first byte is that ends a plain stretch of a string: a quote, a
+/// backslash, a control character. `BLOCK`: there is none.
+#[inline]
+fn first_special(block: [u8; BLOCK]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
-    let mut word = [0; 8];
-    word.copy_from_slice(block);
-    let word = u64::from_le_bytes(word);
-    let zero_in = |x: u64| x.wrapping_sub(ONES) & !x & HIGH;
+    let word = u64::from_le_bytes(block);
+    // The high bit of each byte that is zero; a borrow may set others, but only above the first.
+    let zero_in = |x: u64| x.wrapping_sub(ONES) & !x;
     let quote = zero_in(word ^ (ONES * 0x22));
     let backslash = zero_in(word ^ (ONES * 0x5c));
-    let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
-    quote | backslash | control
+    let control = zero_in(word & (ONES * 0xe0));
+    let special = (quote | backslash | control) & HIGH;
+    special.trailing_zeros() as usize / 8
 }
 
 /// Is the text one JSON value?
@@ -344,7 +362,7 @@ mod tests {
 
     #[test]
     fn every_place_of_a_special_byte_is_found() {
-        for length in 0..24 {
+        for length in 0..40 {
             for at in 0..length {
                 for (special, fits) in [("\\n", true), ("\u{1}", false), ("é", true), ("\\", false)]
                 {

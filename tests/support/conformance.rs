@@ -55,7 +55,7 @@ pub(crate) fn check(transcript: &Transcript) -> Result<(), String> {
         match way {
             Way::ToBridge => client.peer_said(message),
             Way::FromBridge => {
-                client.down(message).map_err(|why| complaint("down", &why, message))?
+                client.down(message).map_err(|why| complaint("down", &why, message))?;
             }
         }
     }
@@ -65,7 +65,7 @@ pub(crate) fn check(transcript: &Transcript) -> Result<(), String> {
             match way {
                 Way::ToBridge => server.server_said(message),
                 Way::FromBridge => {
-                    server.up(message).map_err(|why| complaint("up", &why, message))?
+                    server.up(message).map_err(|why| complaint("up", &why, message))?;
                 }
             }
         }
