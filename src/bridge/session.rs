@@ -141,7 +141,7 @@ impl Bridge {
         let offers = discover::offers(result, revision);
         let command = &self.settings.command_name;
         self.upstream.profile = Some(discover::profile(result, revision, offers, command));
-        self.upstream.settled();
+        self.upstream.offer_again();
         self.tell_server(wire::notification("notifications/initialized", ""));
         if !offers.nothing {
             return self.server_is_ready();
@@ -307,6 +307,7 @@ impl Bridge {
         let how = "it did not answer initialize within --initialize-timeout-ms";
         self.say(Level::Error, format!("the server is ended: {how}"));
         self.leave_server();
+        self.upstream.offer_again();
         self.upstream.crashed(self.now);
         self.fail_waiting(how);
     }
@@ -388,6 +389,7 @@ impl Bridge {
             }
             Phase::Handshaking { .. } if self.upstream.is_walking => {
                 // It refused a revision and left: the next one is offered to a new process (H4).
+                self.upstream.offer_again();
                 self.upstream.not_before = self.now;
             }
             Phase::Starting | Phase::Fresh | Phase::Down => {
@@ -400,6 +402,9 @@ impl Bridge {
             | Phase::Probing { .. }
             | Phase::Listing { .. }
             | Phase::Ready => {
+                if let Phase::Handshaking { .. } = phase {
+                    self.upstream.offer_again();
+                }
                 let was_ready = phase == Phase::Ready;
                 self.say(Level::Warning, format!("the server {exit}{}", self.hint_at_hold_lane()));
                 self.upstream.crashed(self.now);

@@ -166,8 +166,9 @@ impl Upstream {
         self.offered
     }
 
-    /// The handshake is done: the next process is offered first what this one took.
-    pub(super) fn settled(&mut self) {
+    /// The last offer was not refused: it was taken, or the process went away over it. The next
+    /// process is offered it first.
+    pub(super) fn offer_again(&mut self) {
         self.to_offer.insert(0, self.offered);
         self.is_walking = false;
     }
