@@ -32,8 +32,13 @@ impl Draft {
         };
         let base = Path::new(&program).file_name().unwrap_or(&program);
         self.settings.command_name = base.to_string_lossy().into_owned();
-        let env = environment::for_child(variables, self.inherit_env, &self.env)
-            .map_err(|name| UsageError(format!("--env: '{}' is not set", name.display())))?;
+        let env =
+            environment::for_child(variables, self.inherit_env, &self.env).map_err(|name| {
+                let name = name.display();
+                UsageError(format!(
+                    "--env: '{name}' is not set here; set it or write --env {name}=VALUE"
+                ))
+            })?;
         Ok(Request::Run(Box::new(Options {
             settings: self.settings,
             launch: Launch { program, args, env, cwd: self.cwd },

@@ -139,7 +139,10 @@ fn wrong_usage_says_what_was_expected() {
         (&["--request-timeout-ms", "--", "cat"], "expected a time such as"),
         (&["--protocol-version=2025-11-25", "cat"], "expected auto, legacy or 2026-07-28"),
         (&["--root=/no/such/place", "cat"], "expected an existing directory"),
-        (&["--env=UNSET", "cat"], "--env: 'UNSET' is not set"),
+        (
+            &["--env=UNSET", "cat"],
+            "--env: 'UNSET' is not set here; set it or write --env UNSET=VALUE",
+        ),
         (&["--env", "--", "cat"], "--env: expected NAME or NAME=VALUE"),
         (&["--cwd=", "cat"], "--cwd: expected a directory"),
         (&["--hold-lane=s3cret", "cat"], "--hold-lane takes no value"),

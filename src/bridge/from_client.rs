@@ -14,13 +14,17 @@ use crate::message::wire::{self, FromClient, Id};
 impl Bridge {
     pub(super) fn client_line(&mut self, line: Line) {
         let ended = line.ended;
-        let Ok(text) = String::from_utf8(line.bytes) else {
-            return self.refuse_line(None, &Refusal::ParseError);
+        let text = match String::from_utf8(line.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                return self.refuse_line(None, &Refusal::ParseError(at));
+            }
         };
         match wire::from_client(&text) {
             // What stood before the end of input without a line feed may be half a line (A3).
-            FromClient::NotJson if !ended => {}
-            FromClient::NotJson => self.refuse_line(None, &Refusal::ParseError),
+            FromClient::NotJson(_) if !ended => {}
+            FromClient::NotJson(at) => self.refuse_line(None, &Refusal::ParseError(at)),
             FromClient::Invalid(id) => self.refuse_line(id.as_ref(), &Refusal::InvalidRequest),
             FromClient::Response => {
                 self.say(
@@ -100,7 +104,7 @@ impl Bridge {
             self.front.era = Era::Modern;
         }
         if kind == Method::Removed {
-            Err(Refusal::MethodNotFound)
+            Err(Refusal::MethodNotFound(method.into()))
         } else {
             Ok(Judged::Modern(envelope))
         }
@@ -189,7 +193,7 @@ impl Bridge {
                 return Err(Refusal::NotSupported(capability));
             }
             if method == Method::Vendor && !profile.offers.vendor {
-                return Err(Refusal::MethodNotFound);
+                return Err(Refusal::MethodNotFound(held.request.name.to_string()));
             }
         }
         if !held.level_is_legal {

@@ -14,7 +14,10 @@ use crate::message::wire::{self, FromServer, Id};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// How much of a line that is no message is shown to the person.
+/// Lines of one process that are no messages and are shown to the person.
+const NOISE_SHOWN: u32 = 50;
+
+/// How much of such a line is shown.
 const SHOWN: usize = 200;
 
 impl Bridge {
@@ -128,7 +131,16 @@ impl Bridge {
         self.say_noise(text);
     }
 
+    /// Shows a line that is no message, the first few of each process; a server that writes
+    /// nothing else must not drown everything.
     pub(super) fn say_noise(&mut self, text: &str) {
+        self.upstream.noise = self.upstream.noise.saturating_add(1);
+        if self.upstream.noise > NOISE_SHOWN {
+            if self.upstream.noise == NOISE_SHOWN + 1 {
+                self.say(Level::Warning, "more such lines of the server are skipped and not shown");
+            }
+            return;
+        }
         let what = if is_object(text) { "not a JSON-RPC message" } else { "not a message" };
         self.say(Level::Warning, format!("server output that is {what}, skipped: {}", shown(text)));
     }

@@ -98,12 +98,16 @@ impl Bridge {
     /// A line of the client.
     pub(super) fn modern_client_line(&mut self, line: Line) {
         let ended = line.ended;
-        let Ok(text) = String::from_utf8(line.bytes) else {
-            return self.refuse_line(None, &Refusal::ParseError);
+        let text = match String::from_utf8(line.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                return self.refuse_line(None, &Refusal::ParseError(at));
+            }
         };
         match wire::from_client(&text) {
-            FromClient::NotJson if !ended => {}
-            FromClient::NotJson => self.refuse_line(None, &Refusal::ParseError),
+            FromClient::NotJson(_) if !ended => {}
+            FromClient::NotJson(at) => self.refuse_line(None, &Refusal::ParseError(at)),
             FromClient::Invalid(id) => self.refuse_line(id.as_ref(), &Refusal::InvalidRequest),
             FromClient::Response => {}
             FromClient::Notification(method, params) => self.pass_note(&method, params),

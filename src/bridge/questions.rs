@@ -83,6 +83,8 @@ impl Bridge {
         if let Some(chain) = self.chains.all.get_mut(&owner) {
             chain.missing = chain.missing | (question.asked.needs & !chain.capabilities());
         }
+        let method = question.asked.kind.method();
+        self.say(Level::Warning, format!("the server asked {method} and the client did not declare it for this request; refused"));
         self.reply_to(question, question.asked.kind.undeclared());
     }
 

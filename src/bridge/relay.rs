@@ -60,7 +60,7 @@ impl Bridge {
         });
         // Only probes can still wait: anything else would have decided the era.
         for held in std::mem::take(&mut self.front.held) {
-            self.refuse(held.leg, &Refusal::MethodNotFound);
+            self.refuse(held.leg, &Refusal::MethodNotFound(held.request.name.to_string()));
         }
         self.upstream.was_asked = true;
         match self.upstream.phase {
@@ -100,13 +100,17 @@ impl Bridge {
     /// A line of the client.
     pub(super) fn relay_client_line(&mut self, line: Line) {
         let ended = line.ended;
-        let Ok(text) = String::from_utf8(line.bytes) else {
-            return self.refuse_line(None, &Refusal::ParseError);
+        let text = match String::from_utf8(line.bytes) {
+            Ok(text) => text,
+            Err(error) => {
+                let at = error.utf8_error().valid_up_to();
+                return self.refuse_line(None, &Refusal::ParseError(at));
+            }
         };
         let mut requests = Vec::new();
         match wire::from_client(&text) {
-            FromClient::NotJson if !ended => return,
-            FromClient::NotJson => return self.refuse_line(None, &Refusal::ParseError),
+            FromClient::NotJson(_) if !ended => return,
+            FromClient::NotJson(at) => return self.refuse_line(None, &Refusal::ParseError(at)),
             FromClient::Invalid(None) if text.trim_start().starts_with('[') => {
                 requests = requests_of_batch(&text);
             }
@@ -140,7 +144,7 @@ impl Bridge {
         if relay.open.contains(id) {
             Err(Refusal::IdInUse)
         } else if method == "server/discover" {
-            Err(Refusal::MethodNotFound) // I3
+            Err(Refusal::MethodNotFound(method.into())) // I3
         } else if has_claim(params) {
             Err(Refusal::LegacyConnection(relay.version.clone())) // I3
         } else if relay.open.len() >= self.settings.limits.in_flight {

@@ -81,6 +81,7 @@ impl Bridge {
         }
         self.upstream.phase = Phase::Fresh;
         self.upstream.closed = None;
+        self.upstream.noise = 0;
         if self.upstream.is_wanted {
             self.use_fresh();
         }
@@ -173,7 +174,8 @@ impl Bridge {
         self.upstream.phase = Phase::Ready;
         self.upstream.was_ready = true;
         self.upstream.is_wanted = false;
-        self.say(Level::Info, "the server is ready");
+        let revision = self.upstream.revision().name();
+        self.say(Level::Info, format!("the server is ready (legacy, {revision})"));
         self.judge_waiting_again();
         self.revive_streams();
         for held in std::mem::take(&mut self.front.held) {
@@ -304,12 +306,13 @@ impl Bridge {
 
     /// `initialize` is never cancelled: a server that does not answer it is ended (H6).
     pub(super) fn handshake_timed_out(&mut self) {
-        let how = "it did not answer initialize within --initialize-timeout-ms";
+        let ms = self.settings.limits.initialize_timeout_ms;
+        let how = format!("it did not answer initialize within {ms} ms (--initialize-timeout-ms)");
         self.say(Level::Error, format!("the server is ended: {how}"));
         self.leave_server();
         self.upstream.offer_again();
         self.upstream.crashed(self.now);
-        self.fail_waiting(how);
+        self.fail_waiting(&how);
     }
 
     /// Nothing of a process outlives it: no answer of it is awaited, no question of it is open.
@@ -466,7 +469,7 @@ impl Bridge {
         self.upstream.is_wanted = is_waited_for;
         if !was_ready && is_waited_for {
             // It never got as far as serving: starting it again is for the next request (C3).
-            self.fail_waiting(&format!("{how} during the handshake"));
+            self.fail_waiting(&format!("{how} during the handshake; its stderr may say why"));
         }
     }
 }

@@ -108,6 +108,8 @@ pub(super) struct Upstream {
     pub(super) was_ready: bool,
     /// The command could not even be started (H13).
     pub(super) is_unstartable: bool,
+    /// Lines of this process that were no messages (A16).
+    pub(super) noise: u32,
     /// The server closed its output; when it is made to end.
     pub(super) closed: Option<Time>,
     /// The next process may start then.
@@ -136,6 +138,7 @@ impl Upstream {
             was_asked: false,
             was_ready: false,
             is_unstartable: false,
+            noise: 0,
             closed: None,
             not_before: Time(0),
             pending: Table::default(),

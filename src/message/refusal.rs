@@ -7,8 +7,8 @@ use super::vocabulary::{MODERN, Method, code};
 /// Every reason for which the bridge itself answers a request with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// A7.
-    ParseError,
+    /// A7: not JSON, from this byte of the line on.
+    ParseError(usize),
     /// A8.
     InvalidRequest,
     /// A6: what the bridge has to understand is nested too deep.
@@ -32,7 +32,7 @@ pub enum Refusal {
         requested: Option<String>,
     },
     /// B7, B10.
-    MethodNotFound,
+    MethodNotFound(String),
     /// B8: the capability that the server does not have.
     NotSupported(&'static str),
     /// B11.
@@ -88,13 +88,13 @@ impl Refusal {
 
     fn code(&self) -> i64 {
         match self {
-            Refusal::ParseError => code::PARSE_ERROR,
+            Refusal::ParseError(_) => code::PARSE_ERROR,
             Refusal::InvalidRequest
             | Refusal::TooDeep
             | Refusal::LineTooLong
             | Refusal::IdInUse
             | Refusal::LegacyConnection(_) => code::INVALID_REQUEST,
-            Refusal::MethodNotFound | Refusal::NotSupported(_) => code::METHOD_NOT_FOUND,
+            Refusal::MethodNotFound(_) | Refusal::NotSupported(_) => code::METHOD_NOT_FOUND,
             Refusal::Envelope { .. }
             | Refusal::LogLevel
             | Refusal::Params(_)
@@ -116,7 +116,7 @@ impl Refusal {
 
     fn message(&self) -> String {
         match self {
-            Refusal::ParseError => "Parse error".into(),
+            Refusal::ParseError(at) => format!("Parse error: not JSON at byte {}", at + 1),
             Refusal::InvalidRequest => "Invalid request: expected one JSON-RPC 2.0 request or notification with a string or integer id".into(),
             Refusal::TooDeep => "Invalid request: nested more than 128 levels deep".into(),
             Refusal::LineTooLong => "Invalid request: line longer than --max-line-bytes".into(),
@@ -125,7 +125,7 @@ impl Refusal {
             Refusal::Envelope { key: "_meta", problem } => format!("Invalid params: params._meta is {problem}"),
             Refusal::Envelope { key, problem } => format!("Invalid params: {key} in params._meta is {problem}"),
             Refusal::UnsupportedVersion { .. } => "Unsupported protocol version".into(),
-            Refusal::MethodNotFound => "Method not found".into(),
+            Refusal::MethodNotFound(name) => format!("Method not found: {name}"),
             Refusal::NotSupported(capability) => {
                 let mut name = capability.to_string();
                 name[..1].make_ascii_uppercase();
@@ -180,13 +180,13 @@ impl Refusal {
             Refusal::Overloaded(_) | Refusal::TooManyStreams => reason("overloaded"),
             Refusal::InvalidResult => reason("invalid_upstream_result"),
             Refusal::InvalidMessage(_) => reason("invalid_upstream_message"),
-            Refusal::ParseError
+            Refusal::ParseError(_)
             | Refusal::InvalidRequest
             | Refusal::TooDeep
             | Refusal::LineTooLong
             | Refusal::IdInUse
             | Refusal::LegacyConnection(_)
-            | Refusal::MethodNotFound
+            | Refusal::MethodNotFound(_)
             | Refusal::LogLevel
             | Refusal::Params(_) => None,
         }

@@ -24,6 +24,13 @@ impl<'a> Scanner<'a> {
         Scanner { text, at: 0, open: Vec::new() }
     }
 
+    /// Where it stands; after an error, where the text stopped being JSON, or the string began
+    /// that does.
+    #[must_use]
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
     /// The first byte of what comes next, white space apart.
     pub fn peek(&mut self) -> Option<u8> {
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.byte() {

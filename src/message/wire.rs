@@ -1,7 +1,7 @@
 //! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
 
 use super::object::{self, Body, is_integer, is_key, is_string};
-use super::scan::{Scanner, is_json};
+use super::scan::Scanner;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -61,8 +61,8 @@ impl Parts<'_> {
 /// Why a line is no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NoMessage {
-    /// Not JSON at all.
-    NotJson,
+    /// Not JSON, from this byte on.
+    NotJson(usize),
     /// JSON, but not one object.
     NotAnObject,
 }
@@ -71,7 +71,12 @@ enum NoMessage {
 fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
     let mut scanner = Scanner::new(text);
     if scanner.peek() != Some(b'{') {
-        return Err(if is_json(text) { NoMessage::NotAnObject } else { NoMessage::NotJson });
+        let is_json = scanner.value().is_ok() && scanner.end().is_ok();
+        return Err(if is_json {
+            NoMessage::NotAnObject
+        } else {
+            NoMessage::NotJson(scanner.at())
+        });
     }
     let mut parts = Parts::default();
     let walked = scanner.members(|scanner, key| {
@@ -93,7 +98,7 @@ fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
         }
         Ok(())
     });
-    walked.and_then(|()| scanner.end()).map_err(|_| NoMessage::NotJson)?;
+    walked.and_then(|()| scanner.end()).map_err(|_| NoMessage::NotJson(scanner.at()))?;
     Ok(parts)
 }
 
@@ -106,8 +111,8 @@ pub enum FromClient<'a> {
     Notification(Cow<'a, str>, Body<'a>),
     /// A response; modern clients have nothing to respond to (A9).
     Response,
-    /// Not JSON (A7).
-    NotJson,
+    /// Not JSON, from this byte on (A7).
+    NotJson(usize),
     /// JSON, but no message; with the id where it was readable and legal (A8).
     Invalid(Option<Id>),
 }
@@ -117,7 +122,7 @@ pub enum FromClient<'a> {
 pub fn from_client(text: &str) -> FromClient<'_> {
     let parts = match parts(text) {
         Ok(parts) => parts,
-        Err(NoMessage::NotJson) => return FromClient::NotJson,
+        Err(NoMessage::NotJson(at)) => return FromClient::NotJson(at),
         Err(NoMessage::NotAnObject) => return FromClient::Invalid(None),
     };
     let id = parts.id.and_then(Id::read);
@@ -153,7 +158,7 @@ pub enum FromServer<'a> {
 pub fn from_server(text: &str) -> Vec<FromServer<'_>> {
     match parts(text) {
         Ok(parts) => vec![server_message(parts)],
-        Err(NoMessage::NotJson) => vec![FromServer::Noise],
+        Err(NoMessage::NotJson(_)) => vec![FromServer::Noise],
         Err(NoMessage::NotAnObject) => match object::array(text) {
             Some(items) => items
                 .into_iter()
@@ -298,7 +303,7 @@ mod tests {
                 FromClient::Request(id, method, _) => format!("request {id} {method}"),
                 FromClient::Notification(method, _) => format!("notification {method}"),
                 FromClient::Response => "response".into(),
-                FromClient::NotJson => "not json".into(),
+                FromClient::NotJson(_) => "not json".into(),
                 FromClient::Invalid(id) => {
                     format!("invalid {}", id.map_or("-".into(), |id| id.to_string()))
                 }

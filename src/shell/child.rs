@@ -217,7 +217,10 @@ fn unstartable(launch: &Launch, error: &io::Error) -> String {
     let program = Path::new(&launch.program);
     let has_slash = program.components().count() > 1;
     let absent = error.kind() == io::ErrorKind::NotFound;
-    let cause = if absent && !has_slash {
+    let has_blank = program.to_string_lossy().contains(' ');
+    let cause = if absent && has_blank {
+        "no such command; give the command and each of its arguments as a word of its own"
+    } else if absent && !has_slash {
         "no such command on PATH"
     } else if absent && program.is_file() {
         "the interpreter in its first line does not exist"
