@@ -185,21 +185,25 @@ impl Bridge {
     }
 
     fn judge_method(&self, held: &Held) -> Result<(), Refusal> {
-        let method = held.request.method;
-        if let Some(profile) = self.upstream.ready_profile() {
-            if let Some(capability) = method.capability()
-                && !profile.offers.has(capability)
-            {
-                return Err(Refusal::NotSupported(capability));
-            }
-            if method == Method::Vendor && !profile.offers.vendor {
-                return Err(Refusal::MethodNotFound(held.request.name.to_string()));
-            }
-        }
+        self.judge_offers(&held.request)?;
         if !held.level_is_legal {
             return Err(Refusal::LogLevel);
         }
-        params::check(method, &held.request.params())
+        params::check(held.request.method, &held.request.params())
+    }
+
+    /// Has the server what this request needs (B8, B10)?
+    pub(super) fn judge_offers(&self, request: &Request) -> Result<(), Refusal> {
+        let Some(profile) = self.upstream.ready_profile() else { return Ok(()) };
+        match request.method.capability() {
+            Some(capability) if !profile.offers.has(capability) => {
+                Err(Refusal::NotSupported(capability))
+            }
+            None if request.method == Method::Vendor && !profile.offers.vendor => {
+                Err(Refusal::MethodNotFound(request.name.to_string()))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     fn answer_discover(&mut self, leg: Leg) {

@@ -1,6 +1,6 @@
 //! The wrapped server's life: start, handshake, loss, next process (H1-H6, H12, H13, B8, C3).
 
-use super::chain::{Chain, State};
+use super::chain::State;
 use super::event::{Effect, Exit, Generation, Level};
 use super::modern::Modern;
 use super::relay::is_modern_refusal;
@@ -187,16 +187,10 @@ impl Bridge {
     /// What waited for its turn while the process changed was judged by the old one's capabilities
     /// (B8, H5).
     fn judge_waiting_again(&mut self) {
-        let Some(offers) = self.upstream.ready_profile().map(|profile| profile.offers) else {
-            return;
-        };
-        let lost = |chain: &Chain| match chain.request.method.capability() {
-            Some(capability) if !offers.has(capability) => Some(Refusal::NotSupported(capability)),
-            _ => None,
-        };
         let waiting = self.chains.all.iter().filter(|(_, chain)| chain.is_waiting());
-        let refused: Vec<_> = waiting.filter_map(|(id, chain)| Some((*id, lost(chain)?))).collect();
-        for (id, refusal) in refused {
+        let refused =
+            waiting.filter_map(|(id, chain)| Some((*id, self.judge_offers(&chain.request).err()?)));
+        for (id, refusal) in refused.collect::<Vec<_>>() {
             self.fail(id, &refusal);
         }
     }
