@@ -56,7 +56,7 @@ impl Bridge {
             return;
         }
         if let Some(why) = self.upstream_verdict() {
-            return self.fail_waiting(&why);
+            return self.fail_for_good(&why);
         }
         if self.upstream.not_before <= self.now {
             self.upstream.generation.0 += 1;
@@ -95,7 +95,7 @@ impl Bridge {
         self.upstream.is_unstartable = true;
         self.upstream.verdict = Some(why.to_owned());
         self.upstream.phase = Phase::Down;
-        self.fail_waiting(why);
+        self.fail_for_good(why);
     }
 
     /// Sends `initialize` with the newest revision that was not offered yet (H1, H4).
@@ -295,7 +295,7 @@ impl Bridge {
     fn condemn_server(&mut self, why: &str) {
         self.say(Level::Error, format!("the server cannot be used: {why}"));
         self.upstream.verdict = Some(why.to_owned());
-        self.fail_waiting(why);
+        self.fail_for_good(why);
     }
 
     /// `initialize` is never cancelled: a server that does not answer it is ended (H6).
@@ -324,9 +324,16 @@ impl Bridge {
         self.effects.push_back(Effect::StopServer(self.upstream.generation));
     }
 
-    /// Refuses everything that waits for a server.
-    pub(super) fn fail_waiting(&mut self, why: &str) {
-        self.upstream.is_wanted = false;
+    /// There will be no server: streams end, too (G13, G14).
+    fn fail_for_good(&mut self, why: &str) {
+        self.close_streams();
+        self.fail_waiting(why);
+    }
+
+    /// Refuses everything that waits for a server (C3). The next request starts another, and open
+    /// streams want one in any case.
+    fn fail_waiting(&mut self, why: &str) {
+        self.upstream.is_wanted = !self.listen.streams.is_empty();
         let refusal = Refusal::UpstreamUnavailable(why.to_owned());
         for held in std::mem::take(&mut self.front.held) {
             self.refuse(held.leg, &refusal);
@@ -334,7 +341,6 @@ impl Bridge {
         self.refuse_relayed(&refusal);
         self.refuse_passed(&refusal);
         self.refuse_waiting_to_pass(&refusal);
-        self.close_streams();
         let waiting: Vec<_> = self
             .chains
             .all

@@ -153,6 +153,7 @@ impl<C: Core> EventLoop<C> {
             Woken::Signal(_)
             | Woken::ChildEnded
             | Woken::ClientGone
+            | Woken::InputEnds
             | Woken::Written
             | Woken::Time => false,
         }
@@ -166,6 +167,7 @@ impl<C: Core> EventLoop<C> {
             Woken::Signal(signal) => self.stop(signal),
             Woken::ChildEnded => self.look_at_children(),
             Woken::ClientGone => self.lose_client(),
+            Woken::InputEnds => self.flow.input_ends(),
             Woken::Client(batch) => self.take_client(batch),
             Woken::Server(generation, batch) => self.take_server(generation, batch),
             Woken::Written | Woken::Time => {} // `settle` looks at all of it

@@ -18,6 +18,7 @@ pub(super) struct Flow {
     server_full: bool,
     server_stuck: bool,
     client_slow: bool,
+    input_ends: bool,
 }
 
 impl Flow {
@@ -37,9 +38,15 @@ impl Flow {
         changed.then_some(slow)
     }
 
+    /// Nobody writes to our stdin any more. What is left there is no more than a pipe holds, and
+    /// behind it stands the end of input, which must not wait for a side that never reads again.
+    pub(super) fn input_ends(&mut self) {
+        self.input_ends = true;
+    }
+
     /// Whether the client has to wait.
     pub(super) fn holds_client(&self) -> bool {
-        self.client_full || self.server_full
+        !self.input_ends && (self.client_full || self.server_full)
     }
 
     /// Whether the server has to wait.
@@ -76,6 +83,16 @@ mod tests {
             let holds = (flow.holds_client(), flow.holds_server());
             assert_eq!(holds, (holds_client, holds_server), "{for_client} {for_server}");
         }
+    }
+
+    #[test]
+    fn the_end_of_input_is_not_held_up() {
+        let mut flow = Flow::default();
+        flow.update(101, 101, 100);
+        assert!(flow.holds_client());
+        flow.input_ends();
+        assert!(!flow.holds_client());
+        assert!(flow.holds_server());
     }
 
     #[test]

@@ -25,6 +25,8 @@ pub(super) enum Woken {
     ChildEnded,
     /// Nobody reads our stdout.
     ClientGone,
+    /// Nobody writes to our stdin any more; what was written may still be unread.
+    InputEnds,
     /// A writer thread has written what matters, or can write no more.
     Written,
     /// Lines from the client.

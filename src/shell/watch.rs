@@ -18,15 +18,21 @@ pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
     sys::catch_signals(&caught, pipe.into())?;
     let builder = thread::Builder::new().name("signal reader".to_owned());
     builder.stack_size(STACK).spawn(move || {
-        let stdout = io::stdout();
-        // No event is asked for: only an error or a hang-up wakes us, that is, a lost reader.
-        let mut watched =
-            [Watched::new(signals.as_fd(), sys::POLLIN), Watched::new(stdout.as_fd(), 0)];
+        let (stdin, stdout) = (io::stdin(), io::stdout());
+        // Of the client's two pipes no event is asked for: only an error or a hang-up wakes us,
+        // that is, a lost reader or writer.
+        let mut watched = [
+            Watched::new(signals.as_fd(), sys::POLLIN),
+            Watched::new(stdout.as_fd(), 0),
+            Watched::new(stdin.as_fd(), 0),
+        ];
         while sys::poll(&mut watched, -1).is_ok() {
-            if watched[1].ready() {
-                watched[1].forget(); // it stays so, and would wake us for ever
-                if inbox.send(Woken::ClientGone).is_err() {
-                    return;
+            for (at, news) in [(1, Woken::ClientGone), (2, Woken::InputEnds)] {
+                if watched[at].ready() {
+                    watched[at].forget(); // it stays so, and would wake us for ever
+                    if inbox.send(news).is_err() {
+                        return;
+                    }
                 }
             }
             if watched[0].ready() {

@@ -231,12 +231,13 @@ impl Client {
         self.backlog.iter().cloned().collect()
     }
 
-    /// Everything until the bridge closes its stdout, once it is about to end.
+    /// Everything but progress until the bridge closes its stdout, once it is about to end.
     pub(crate) fn rest(&mut self) -> Vec<Json> {
         let mut rest: Vec<Json> = self.backlog.drain(..).collect();
         while let Ok(line) = self.lines.recv_timeout(Duration::from_millis(PATIENCE_MS)) {
             rest.push(self.judge(&line));
         }
+        rest.retain(|message| method(message) != Some("notifications/progress"));
         rest
     }
 

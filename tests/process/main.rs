@@ -54,7 +54,7 @@ const STORIES: &[Story] = &[
     ("long_run", long_run::many_calls_one_after_the_other),
     ("noise", noise::both_sides_write_nonsense),
     ("slow_client", full_pipes::the_client_stops_reading),
-    ("deaf_server", full_pipes::the_server_stops_reading),
+    ("flooded_deaf_server", full_pipes::the_server_stops_reading),
     ("deaf_server_cancelled", full_pipes::calls_to_a_deaf_server_are_cancelled),
     ("slow_client_ends", full_pipes::end_of_input_of_a_client_that_does_not_read),
     ("deaf_server_ends", full_pipes::end_of_input_before_a_deaf_server),

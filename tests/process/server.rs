@@ -5,7 +5,7 @@
 //! | `echo` | answers at once with its `tag` |
 //! | `work` | reports progress, answers after `ms` |
 //! | `ask` | asks a form question, answers once that is answered |
-//! | `hang` | never answers |
+//! | `hang` | reports progress, never answers |
 //! | `big` | answers with a text of `bytes` bytes |
 //! | `pester` | writes `count` pings with long ids, then answers |
 //!
@@ -13,7 +13,7 @@
 //! `hear`.
 //!
 //! Everything that happens to it goes into the file `log` of the story's folder, a line each:
-//! `got TAG`, `asked N TAG`, `reply N`, `answered TAG`, `cancelled TAG`, `late TAG` (cancelled when
+//! `got TAG`, `asked N TAG`, `reply N ACTION`, `answered TAG`, `cancelled TAG`, `late TAG` (cancelled when
 //! it was answered already), `pong`, and the methods that are not about calls.
 
 use std::collections::HashMap;
@@ -188,7 +188,7 @@ impl Server {
                 self.cancelled(&id.unwrap_or_default());
             }
             (Some(method), None) => self.log(method),
-            (None, Some(id)) => self.reply(&id),
+            (None, Some(id)) => self.reply(&id, message),
             (None, None) => self.log("neither request nor response"),
         }
     }
@@ -220,12 +220,10 @@ impl Server {
         match params.get("name").and_then(Json::text) {
             Some("echo") => return self.done(call, ""),
             Some("work") => {
-                if let Some(token) = params.get("_meta").and_then(|m| m.get("progressToken")) {
-                    let params = format!(r#"{{"progressToken":{},"progress":1}}"#, token.to_text());
-                    self.note("notifications/progress", &params);
-                }
+                self.progress(params);
                 call.done_at = Some(self.work.now().after(number("ms")));
             }
+            Some("hang") => self.progress(params),
             Some("ask") => call.question = Some(self.ask(&call.tag)),
             Some("big") => {
                 let size = usize::try_from(number("bytes")).unwrap_or(0);
@@ -240,9 +238,17 @@ impl Server {
                 }
                 return self.done(call, "");
             }
-            _ => {} // hang
+            _ => self.log("no such tool"),
         }
         self.calls.push(call);
+    }
+
+    /// Tells the client that its call runs.
+    fn progress(&mut self, params: &Json) {
+        if let Some(token) = params.get("_meta").and_then(|meta| meta.get("progressToken")) {
+            let params = format!(r#"{{"progressToken":{},"progress":1}}"#, token.to_text());
+            self.note("notifications/progress", &params);
+        }
     }
 
     fn note(&mut self, method: &str, params: &str) {
@@ -263,11 +269,12 @@ impl Server {
     }
 
     /// An answer to a question of ours, or to a ping.
-    fn reply(&mut self, id: &str) {
+    fn reply(&mut self, id: &str, message: &Json) {
         let Some(number) = id.strip_prefix("\"q").and_then(|id| id.strip_suffix('"')) else {
             return self.log("pong");
         };
-        self.log(&format!("reply {number}"));
+        let action = message.get("result").and_then(|result| result.get("action")?.text());
+        self.log(&format!("reply {number} {}", action.unwrap_or("error")));
         let asked = |call: &Call| call.question.is_some_and(|q| number == q.to_string());
         if let Some(at) = self.calls.iter().position(asked) {
             let call = self.calls.remove(at);

@@ -16,6 +16,7 @@ enum Stage {
     Probing,
     Opening,
     Greeting,
+    Welcomed,
     Open,
     Refused,
 }
@@ -83,7 +84,7 @@ impl LegacyClient {
         let id = id.and_then(Json::as_u64);
         self.open.retain(|open| Some(*open) != id);
         if self.stage == Stage::Greeting && id == Some(1) {
-            self.stage = if frame.has("result") { Stage::Open } else { Stage::Refused };
+            self.stage = if frame.has("result") { Stage::Welcomed } else { Stage::Refused };
         }
     }
 
@@ -104,6 +105,11 @@ impl LegacyClient {
                 return Did::Wrote(line.as_bytes().to_vec(), said);
             }
             Stage::Greeting | Stage::Refused => return Did::Nothing,
+            Stage::Welcomed => {
+                self.stage = Stage::Open;
+                let line = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}";
+                return Did::Wrote(line.as_bytes().to_vec(), Said::Legacy(Vec::new(), None));
+            }
             Stage::Open => {}
         }
         let (line, said) = match self.rng.below(12) {

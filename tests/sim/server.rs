@@ -172,7 +172,7 @@ impl Server {
             out.push(Out::Exit(exit));
             return (out, None);
         }
-        let has_work = !self.inbox.is_empty() || !self.minor.is_empty() || !self.calls.is_empty();
+        let has_work = !self.inbox.is_empty() || !self.minor.is_empty() || self.can_answer();
         let goes_on = has_work || self.habits.spontaneous > 0;
         (out, goes_on.then(|| self.habits.pace.draw(&mut self.rng)))
     }
@@ -192,7 +192,6 @@ impl Server {
             Act::Settle => self.settle(out),
             Act::Late => self.answer_late(out),
             Act::Broken => self.answer_broken(out),
-            Act::Progress => self.progress(out),
             _ if self.habits.spontaneous == 0 => self.answer(out),
             _ => {
                 self.habits.spontaneous -= 1;
@@ -203,6 +202,7 @@ impl Server {
 
     fn of_its_own_accord(&mut self, act: Act, out: &mut Vec<Out>) {
         match act {
+            Act::Progress => self.progress(out),
             Act::Ask => self.ask(out, 1),
             Act::AskMany => {
                 let many = self.rng.range(2, 4);
@@ -219,7 +219,7 @@ impl Server {
             Act::Visited => self.visited(out),
             Act::Batch => self.batch(out),
             Act::CloseOutput => out.push(Out::CloseOutput),
-            Act::Answer | Act::Settle | Act::Late | Act::Broken | Act::Progress => {}
+            Act::Answer | Act::Settle | Act::Late | Act::Broken => {}
         }
     }
 

@@ -18,7 +18,7 @@ use super::talk::{Said, Told};
 use super::trace::Trace;
 
 /// Events after which a run is taken to go on for ever.
-const MOST_EVENTS: u64 = 60_000;
+const MOST_EVENTS: u64 = 20_000;
 
 enum Item {
     Tell(Event, Said, Vec<Told>),

@@ -205,14 +205,23 @@ impl Client {
                 self.come_back(&changed, state, 0)
             }
             1 => {
-                changed.ask =
-                    Rc::new(Ask { salient: "\"name\":\"other\"".into(), ..copy(&parked.ask) });
+                changed.ask = Rc::new(Ask {
+                    salient: "\"name\":\"other\",\"uri\":\"file:///other\"".into(),
+                    ..copy(&parked.ask)
+                });
                 self.parked.push(parked);
                 self.come_back(&changed, Some(changed.state.clone()), 0)
             }
             2 => {
                 let method = *self.rng.pick(&["tools/call", "prompts/get", "tools/list"]);
-                changed.ask = Rc::new(Ask { method: method.into(), ..copy(&parked.ask) });
+                let has = |name: &str| parked.ask.salient.contains(name);
+                let is_illegal = match method {
+                    "tools/call" => !has("\"name\""),
+                    "prompts/get" => !has("\"name\"") || has("\"arguments\""),
+                    _ => false,
+                };
+                changed.ask =
+                    Rc::new(Ask { method: method.into(), is_illegal, ..copy(&parked.ask) });
                 self.parked.push(parked);
                 self.come_back(&changed, Some(changed.state.clone()), 0)
             }
@@ -239,6 +248,7 @@ impl Client {
     /// `bad`: percent of the answers that are not what they should be.
     fn come_back(&mut self, parked: &Parked, state: Option<String>, bad: u64) -> Wrote {
         let (mut ask, mut capabilities) = self.ask(&parked.ask.method, &parked.ask.salient);
+        ask.is_illegal = parked.ask.is_illegal;
         if self.rng.chance(60) {
             (capabilities, ask.allows) = generous();
         }

@@ -341,7 +341,9 @@ impl Ledger {
                 self.asked[at].question.needs
             }
             Source::Roots => {
-                ensure(self.holds_folders(), "E20-folders-are-asked-for", || format!("{ask:?}"))?;
+                ensure(self.may_hold_folders(), "E20-folders-are-asked-for", || {
+                    format!("{ask:?}")
+                })?;
                 words::ROOTS
             }
             Source::Visit(mark) => {
@@ -375,6 +377,7 @@ impl Ledger {
         let (idle, latest) =
             (self.now + limits.request_timeout_ms, self.now + limits.request_max_ms);
         self.sent += 1;
+        self.session.levels_in_a_row = 0;
         let (sent, sent_at) = (self.sent, self.now);
         let chain = &mut self.chains[number];
         chain.st = St::Running { idle, latest };
@@ -401,6 +404,7 @@ impl Ledger {
         let idle = self.now + self.settings.limits.request_timeout_ms;
         let latest = self.now + left;
         self.sent += 1;
+        self.session.levels_in_a_row = 0;
         let (sent, sent_at) = (self.sent, self.now);
         let chain = &mut self.chains[number];
         chain.st = St::Running { idle, latest };

@@ -15,6 +15,8 @@ const PATIENCE_MS: u64 = 1000;
 const DIGEST_MS: u64 = 100;
 /// A log level is waited for that long (F15).
 const LEVEL_MS: u64 = 2000;
+/// Levels told one after the other without a request between them: more is a circle.
+const LEVELS_IN_A_ROW: u64 = 12;
 
 /// The lists last seen, by method and parameters: the call that brought each.
 pub(super) type Memory = BTreeMap<(String, String), u64>;
@@ -72,7 +74,13 @@ impl Ledger {
     /// First come, first served; what stands ahead goes first.
     fn check_order(&self, number: usize) -> Check {
         let St::Waiting { is_ahead: false, .. } = self.chains[number].st else { return Ok(()) };
-        if self.settings.limits.parallel > 1 && self.leveling() > 0 {
+        let levels = self.session.level_asked.values().any(|at| at + LEVEL_MS >= self.before);
+        if self.settings.limits.parallel > 1 && levels {
+            return Ok(());
+        }
+        // It stands ahead itself once its level was set.
+        let asks = self.chains[number].newest.level.is_some();
+        if asks && self.session.leveled_at.is_some_and(|at| at >= self.chains[number].arrived) {
             return Ok(());
         }
         for other in self.live.iter().filter(|other| **other != number) {
@@ -206,6 +214,10 @@ impl Ledger {
             format!("{level}")
         })?;
         self.session.level = Some(level);
+        self.session.leveled_at = Some(self.now);
+        self.session.levels_in_a_row += 1;
+        let row = self.session.levels_in_a_row;
+        ensure(row <= LEVELS_IN_A_ROW, "F15-levels-lead-to-requests", || format!("{row}"))?;
         self.session.level_asked.insert(id, self.now);
         self.book_id(id, Purpose::Level)?;
         // As verbose as every leg that runs and asked for messages.

@@ -100,6 +100,8 @@ struct Batch {
     is_lost: bool,
     /// The handshake failed for good or for now.
     is_failed: bool,
+    /// It cannot be known which folders questions were held when it came.
+    are_folders_unsure: bool,
     /// A signal came.
     is_stopping: bool,
     effects: u64,
@@ -200,6 +202,7 @@ impl Ledger {
     /// What the passing of time alone brings about, before the effects of an event are booked.
     fn time_passes(&mut self) {
         let now = self.now;
+        self.batch.are_folders_unsure = !self.is_held_surely();
         if let Phase::Listing(until) = self.session.phase
             && until <= now
             && self.is_running()

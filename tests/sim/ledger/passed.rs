@@ -162,6 +162,9 @@ impl Ledger {
         let is_over = self.closed_at.is_some_and(|at| at + after <= self.now);
         match reason.and_then(Json::text) {
             Some("timeout") if is_over => {}
+            Some("overloaded")
+                if self.settings.limits.buffer_bytes < 1 << 20
+                    && self.passed.waiting.back().map(|ask| &ask.id) == id.as_ref() => {}
             Some("upstream_unavailable") if !self.is_running() => {}
             _ => return self.pay(id.as_deref(), frame),
         }

@@ -42,8 +42,9 @@ pub(super) struct Asked {
     /// Shown or answered by then.
     due: Option<u64>,
     must_be_refused: bool,
-    /// The folders question of no call (E20).
+    /// The folders question of no call (E20): surely, or perhaps.
     is_held: bool,
+    may_be_held: bool,
     /// Lists and the like that ran when it came, and nothing that could carry it.
     blockers: Vec<usize>,
 }
@@ -60,6 +61,16 @@ impl Ledger {
         self.open_questions.iter().any(|at| self.asked[*at].is_held)
     }
 
+    pub(super) fn may_hold_folders(&self) -> bool {
+        let held = |at: &usize| self.asked[*at].is_held || self.asked[*at].may_be_held;
+        self.open_questions.iter().any(held)
+    }
+
+    /// Is it known which folders questions are held?
+    pub(super) fn is_held_surely(&self) -> bool {
+        !self.open_questions.iter().any(|at| self.asked[*at].may_be_held)
+    }
+
     pub(super) fn server_asked(&mut self, question: &Rc<Question>) {
         let at = self.asked.len();
         let running = self.live.iter().filter(|n| self.chains[**n].is_running());
@@ -74,6 +85,7 @@ impl Ledger {
             due: None,
             must_be_refused: false,
             is_held: false,
+            may_be_held: false,
             blockers: if carries { Vec::new() } else { running },
         });
         self.open_questions.push(at);
@@ -132,7 +144,8 @@ impl Ledger {
                 self.held_until.get_or_insert(now + ttl);
             }
             Owner::Nobody => asked.must_be_refused = true,
-            Owner::Parked(_) | Owner::Unknown => {}
+            Owner::Unknown => asked.may_be_held = asked.question.kind == Kind::Roots,
+            Owner::Parked(_) => {}
         }
     }
 
@@ -145,7 +158,9 @@ impl Ledger {
                 continue;
             }
             asked.due = None;
-            if asked.is_contested && self.open_chains(number) > 0 {
+            if self.batch.is_mixed {
+                asked.owner = Owner::Unknown;
+            } else if asked.is_contested && self.open_chains(number) > 0 {
                 self.place(at, number);
             } else {
                 self.asked[at].must_be_refused = true;
@@ -164,15 +179,20 @@ impl Ledger {
     fn settle(&mut self, at: usize, state: State) {
         self.asked[at].state = state;
         self.open_questions.retain(|open| *open != at);
-        let was_held = std::mem::take(&mut self.asked[at].is_held);
-        let folders = was_held && !self.holds_folders();
+        let asked = &mut self.asked[at];
+        let was_held = std::mem::take(&mut asked.is_held) | std::mem::take(&mut asked.may_be_held);
+        let folders = was_held && !self.may_hold_folders();
         if folders {
             self.held_until = None;
         }
         for number in &self.live {
-            self.chains[*number].slots.retain(|_, slot| {
+            let chain = &mut self.chains[*number];
+            chain.slots.retain(|_, slot| {
                 slot.source != Source::Question(at) && !(folders && slot.source == Source::Roots)
             });
+            if let St::Returning { is_silent, .. } = &mut chain.st {
+                *is_silent |= chain.slots.values().all(|slot| slot.answer.is_none());
+            }
         }
     }
 
@@ -258,7 +278,8 @@ impl Ledger {
             return broken("E16-only-given-answers", format!("{number} for {:?}", self.asked[at]));
         };
         if source == Source::Roots {
-            return ensure(self.asked[at].is_held, "E20-folders-for-folders", || {
+            let asked = &self.asked[at];
+            return ensure(asked.is_held || asked.may_be_held, "E20-folders-for-folders", || {
                 format!("{number}")
             });
         }
@@ -322,7 +343,9 @@ impl Ledger {
             let waits = matches!(chain.st, St::Waiting { .. } | St::Visiting { .. });
             waits && chain.is_mrtr() && chain.newest.allows & words::ROOTS == 0
         };
-        self.held_until.is_some_and(|until| until <= self.now) || self.live.iter().any(lacks)
+        self.held_until.is_some_and(|until| until <= self.now)
+            || self.batch.are_folders_unsure
+            || self.live.iter().any(lacks)
     }
 
     /// At the end of an event: no question waits longer than it may.
@@ -333,8 +356,9 @@ impl Ledger {
             ensure(asked.due.is_none_or(|due| due >= self.now), "E6-shown-in-time", || {
                 format!("{asked:?}")
             })?;
-            let is_held_too_long =
-                asked.is_held && self.held_until.is_some_and(|until| until <= self.now);
+            let is_held_too_long = asked.is_held
+                && self.is_held_surely()
+                && self.held_until.is_some_and(|until| until <= self.now);
             ensure(!is_held_too_long, "E20-folders-expire", || format!("{asked:?}"))?;
             let blocked = self.settings.limits.parallel == 1 && self.is_blocking(*at);
             ensure(!blocked, "E20-blocked", || format!("{asked:?}"))?;

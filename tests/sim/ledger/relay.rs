@@ -53,7 +53,7 @@ impl Ledger {
         match said {
             Said::Legacy(ids, cancelled) => {
                 self.relay.open.retain(|open| Some(open) != cancelled.as_ref());
-                let is_single = ids.len() == 1;
+                let is_single = ids.len() == 1 && !bytes.starts_with(b"[");
                 if is_single && self.relay.open.contains(&ids[0]) {
                     return self.owe(Owed::error(Some(&ids[0]), -32600));
                 }

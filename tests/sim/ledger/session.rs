@@ -65,6 +65,8 @@ pub(super) struct Session {
     pub(super) level: Option<usize>,
     /// When `logging/setLevel` was sent under an id that is not answered.
     pub(super) level_asked: BTreeMap<u64, u64>,
+    pub(super) levels_in_a_row: u64,
+    pub(super) leveled_at: Option<u64>,
     pub(super) closed_at: Option<u64>,
     pub(super) was_asked: bool,
     pub(super) was_ready: bool,

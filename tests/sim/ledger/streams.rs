@@ -264,7 +264,7 @@ impl Ledger {
             return Ok(());
         }
         let may_flush =
-            !self.is_slow || self.is_draining() || self.batch.is_stopping || self.batch.is_failed;
+            !self.is_slow || self.is_draining() || self.batch.is_stopping || !self.is_running();
         let Some(stream) = self.streams.open.get_mut(&id) else {
             return broken("G12-nothing-after-the-end", text());
         };
@@ -278,7 +278,11 @@ impl Ledger {
         self.streams.due.clear();
         self.streams.to_unsubscribe.clear();
         for stream in self.streams.open.values_mut() {
-            stream.refused.clear();
+            let refused = std::mem::take(&mut stream.refused);
+            if let Some(honoured) = &mut stream.honoured {
+                // What was refused after the acknowledgement is not asked for again.
+                honoured.uris.retain(|uri| !refused.contains(uri));
+            }
             stream.is_reviving = stream.honoured.is_some();
         }
     }

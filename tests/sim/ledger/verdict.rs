@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use super::super::json::Json;
 use super::super::talk::{Ask, Given, Retry};
+use super::super::words;
 use super::Ledger;
 use super::chains::{Source, St};
 
@@ -36,7 +37,8 @@ impl Ledger {
     /// Judges a retry, and books what a good one changes.
     pub(super) fn judge_retry(&mut self, ask: &Rc<Ask>) -> (Verdict, Option<usize>) {
         let Some(retry) = &ask.retry else { return (Verdict::Illegal, None) };
-        if ask.is_illegal || (self.is_ready() && self.is_unsupported(ask)) {
+        // Before the server is there, a state is judged by itself.
+        if self.is_ready() && (ask.is_illegal || self.is_unsupported(ask)) {
             return (Verdict::Refused { is_restarted: Some(false) }, None);
         }
         let state = retry.state.as_deref().unwrap_or_default();
@@ -48,7 +50,7 @@ impl Ledger {
                 Some(true)
             } else if self.states.contains_key(state) || !is_state(state) {
                 // A state that was used before the process was lost may be called either.
-                (self.session.generation <= 1 || !is_state(state)).then_some(false)
+                (self.lost_at.is_none() || !is_state(state)).then_some(false)
             } else {
                 Some(true)
             };
@@ -144,6 +146,9 @@ impl Ledger {
             St::Waiting { since, is_ahead: true }
         };
         let has_hidden = !chain.hidden_visits.is_empty();
+        if has_hidden && ask.allows & words::URL == 0 {
+            chain.may_miss |= words::URL;
+        }
         if has_hidden && verdict == Verdict::Full {
             self.batch.due.push((number, "visits came while nobody could be told"));
         }

@@ -25,17 +25,24 @@ const CODES: [Option<i64>; 15] = [
 impl Server {
     /// A call that may be answered now.
     fn ready_call(&mut self) -> Option<Call> {
-        let may = |call: &Call| !call.is_silent && (call.waits.is_empty() || !call.is_patient);
-        let at = if self.habits.serial {
-            self.calls.first().filter(|call| may(call)).map(|_| 0)?
-        } else {
-            let ready: Vec<_> = (0..self.calls.len()).filter(|at| may(&self.calls[*at])).collect();
-            if ready.is_empty() {
-                return None;
-            }
-            *self.rng.pick(&ready)
-        };
+        let ready = self.ready_calls();
+        if ready.is_empty() {
+            return None;
+        }
+        let at = *self.rng.pick(&ready);
         Some(self.calls.remove(at))
+    }
+
+    /// Places of the calls that may be answered now; a serial server sees the first only.
+    fn ready_calls(&self) -> Vec<usize> {
+        let may = |call: &Call| !call.is_silent && (call.waits.is_empty() || !call.is_patient);
+        let seen = if self.habits.serial { 1 } else { usize::MAX };
+        let calls = self.calls.iter().enumerate().take(seen);
+        calls.filter(|(_, call)| may(call)).map(|(at, _)| at).collect()
+    }
+
+    pub(super) fn can_answer(&self) -> bool {
+        !self.ready_calls().is_empty()
     }
 
     pub(super) fn answer(&mut self, out: &mut Vec<Out>) {
