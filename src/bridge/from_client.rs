@@ -14,13 +14,7 @@ use crate::message::wire::{self, FromClient, Id};
 impl Bridge {
     pub(super) fn client_line(&mut self, line: Line) {
         let ended = line.ended;
-        let text = match String::from_utf8(line.bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                return self.refuse_line(None, &Refusal::ParseError(at));
-            }
-        };
+        let Some(text) = self.client_text(line.bytes) else { return };
         match wire::from_client(&text) {
             // What stood before the end of input without a line feed may be half a line (A3).
             FromClient::NotJson(_) if !ended => {}
@@ -64,6 +58,16 @@ impl Bridge {
                 }
             }
         }
+    }
+
+    /// A line of the client as text; one that is not UTF-8 is answered (A7).
+    pub(super) fn client_text(&mut self, bytes: Vec<u8>) -> Option<String> {
+        let text = String::from_utf8(bytes);
+        if let Err(error) = &text {
+            let at = error.utf8_error().valid_up_to();
+            self.refuse_line(None, &Refusal::ParseError(at));
+        }
+        text.ok()
     }
 
     /// No more requests can come (H11).

@@ -77,11 +77,14 @@ impl Bridge {
         match questions::read(method, params) {
             Some(Ok(asked)) => self.question(id.clone(), asked),
             Some(Err(refusal)) => self.tell_server(wire::response(Some(id.text()), &refusal)),
-            None => {
-                let refusal = "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}";
-                self.tell_server(wire::response(Some(id.text()), refusal));
-            }
+            None => self.refuse_server(id),
         }
+    }
+
+    /// A request of the server that nobody here knows, or may ask (H7, E2).
+    pub(super) fn refuse_server(&mut self, id: &Id) {
+        let refusal = "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}";
+        self.tell_server(wire::response(Some(id.text()), refusal));
     }
 
     /// A notification of the server (H9).

@@ -98,13 +98,7 @@ impl Bridge {
     /// A line of the client.
     pub(super) fn modern_client_line(&mut self, line: Line) {
         let ended = line.ended;
-        let text = match String::from_utf8(line.bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                return self.refuse_line(None, &Refusal::ParseError(at));
-            }
-        };
+        let Some(text) = self.client_text(line.bytes) else { return };
         match wire::from_client(&text) {
             FromClient::NotJson(_) if !ended => {}
             FromClient::NotJson(at) => self.refuse_line(None, &Refusal::ParseError(at)),
@@ -180,10 +174,7 @@ impl Bridge {
                 FromServer::Noise if ended => self.say_noise(text),
                 FromServer::Noise => {}
                 // No request goes down in 2026-07-28 (E2).
-                FromServer::Request(id, ..) => {
-                    let refusal = "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}";
-                    self.tell_server(wire::response(Some(id.text()), refusal));
-                }
+                FromServer::Request(id, ..) => self.refuse_server(&id),
                 FromServer::Notification(method, params) => {
                     let mut out = String::new();
                     self.write_with_stream(&mut out, &params.object().unwrap_or_default());

@@ -100,13 +100,7 @@ impl Bridge {
     /// A line of the client.
     pub(super) fn relay_client_line(&mut self, line: Line) {
         let ended = line.ended;
-        let text = match String::from_utf8(line.bytes) {
-            Ok(text) => text,
-            Err(error) => {
-                let at = error.utf8_error().valid_up_to();
-                return self.refuse_line(None, &Refusal::ParseError(at));
-            }
-        };
+        let Some(text) = self.client_text(line.bytes) else { return };
         let mut requests = Vec::new();
         match wire::from_client(&text) {
             FromClient::NotJson(_) if !ended => return,

@@ -7,7 +7,7 @@
 use super::decimal::Decimal;
 use super::object::{self, sort_by_name};
 use std::borrow::Cow;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{DefaultHasher, Hasher};
 
 /// Are both texts (valid JSON) the same value?
 #[must_use]
@@ -17,7 +17,8 @@ pub fn same_value(a: &str, b: &str) -> bool {
 
 /// A container whose end has not come yet.
 enum Open {
-    Array(Vec<u64>),
+    /// The digests of its items, one after the other.
+    Array(Vec<u8>),
     /// Names with the places of their values, the values, and the name whose value comes next.
     Object(Vec<(Cow<'static, str>, usize)>, Vec<u64>, Option<String>),
 }
@@ -29,7 +30,7 @@ fn digest(text: &str) -> u64 {
         let done = match rest.as_bytes().first() {
             None => return 0,
             Some(b'[') => {
-                stack.push(Open::Array(Vec::new()));
+                stack.push(Open::Array(vec![b'[']));
                 None
             }
             Some(b'{') => {
@@ -46,8 +47,9 @@ fn digest(text: &str) -> u64 {
                     *name = Some(scalar);
                     continue;
                 }
-                if !give(&mut stack, digest_of(&scalar)) {
-                    return digest_of(&scalar);
+                let value = digest_of(scalar.as_bytes());
+                if !give(&mut stack, value) {
+                    return value;
                 }
                 continue;
             }
@@ -65,7 +67,7 @@ fn digest(text: &str) -> u64 {
 fn give(stack: &mut [Open], value: u64) -> bool {
     match stack.last_mut() {
         None => return false,
-        Some(Open::Array(items)) => items.push(value),
+        Some(Open::Array(items)) => items.extend_from_slice(&value.to_le_bytes()),
         Some(Open::Object(names, values, name)) => {
             if let Some(name) = name.take() {
                 names.push((Cow::Owned(name), values.len()));
@@ -78,21 +80,24 @@ fn give(stack: &mut [Open], value: u64) -> bool {
 
 fn digest_of_container(open: Open) -> u64 {
     match open {
-        Open::Array(items) => digest_of(&("array", items)),
+        Open::Array(items) => digest_of(&items),
         Open::Object(mut names, values, _) => {
             sort_by_name(&mut names);
             let is_last = |at: usize| names.get(at + 1).is_none_or(|next| next.0 != names[at].0);
-            let counting = (0..names.len()).filter(|at| is_last(*at));
-            let members: Vec<_> = counting.map(|at| (&names[at].0, values[names[at].1])).collect();
-            digest_of(&("object", members))
+            let mut members = vec![b'{'];
+            for at in (0..names.len()).filter(|at| is_last(*at)) {
+                members.extend_from_slice(names[at].0.as_bytes());
+                members.extend_from_slice(&values[names[at].1].to_le_bytes());
+            }
+            digest_of(&members)
         }
     }
 }
 
-fn digest_of(value: &impl Hash) -> u64 {
+fn digest_of(bytes: &[u8]) -> u64 {
     // Its keys are fixed, so the same value has the same digest in every run.
     let mut hasher = DefaultHasher::new();
-    value.hash(&mut hasher);
+    hasher.write(bytes);
     hasher.finish()
 }
 
