@@ -76,7 +76,7 @@ impl Bridge {
     }
 
     /// Sends a chain's request up.
-    fn forward(&mut self, id: ChainId) {
+    pub(super) fn forward(&mut self, id: ChainId) {
         let limits = &self.settings.limits;
         let idle = self.now.after(limits.request_timeout_ms);
         let latest = self.now.after(limits.request_max_ms);

@@ -73,7 +73,6 @@ impl Bridge {
     /// No more requests can come (H11).
     pub(super) fn client_closed(&mut self) {
         self.front.closed = true;
-        self.relay_until = Some(self.now.after(self.settings.limits.request_timeout_ms));
     }
 
     pub(super) fn client_overlong(&mut self) {

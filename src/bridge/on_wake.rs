@@ -16,11 +16,7 @@ impl Bridge {
         self.wake_blocked_lists();
         self.wake_ambient();
         self.settle_streams();
-        if self.relay_until.is_some_and(|at| at <= self.now) {
-            self.relay_until = None;
-            self.refuse_relayed(&Refusal::Timeout);
-            self.refuse_passed(&Refusal::Timeout);
-        }
+        self.wake_relayed();
         for id in self.due_chains() {
             self.wake_chain(id);
         }
@@ -35,11 +31,26 @@ impl Bridge {
             .chain(self.upstream.deadline())
             .chain(self.ambient.deadline())
             .chain(self.listen.deadline().filter(|_| self.upstream.is_ready()))
-            .chain(self.relay_until.filter(|_| self.has_relayed()))
+            .chain(self.relay_until)
             .chain(self.lane.deadline().filter(|at| at.0 < u64::MAX))
             .chain(self.digest_deadline())
             .chain(self.list_deadlines().map(|(_, at)| at))
             .min()
+    }
+
+    /// What is only passed on has no limit while its client waits by itself; after the end of
+    /// input it has one (H11).
+    fn wake_relayed(&mut self) {
+        if !self.front.closed || !self.has_relayed() {
+            self.relay_until = None;
+            return;
+        }
+        let end = self.now.after(self.settings.limits.request_timeout_ms);
+        if *self.relay_until.get_or_insert(end) <= self.now {
+            self.refuse_relayed(&Refusal::Timeout);
+            self.refuse_passed(&Refusal::Timeout);
+            self.refuse_waiting_to_pass(&Refusal::Timeout);
+        }
     }
 
     fn wake_session(&mut self) {

@@ -165,12 +165,7 @@ impl Bridge {
             return false;
         }
         if !chain.capabilities().covers(Capabilities::ROOTS) {
-            let is_asked = self.chains.all.values().any(|chain| {
-                chain.questions.iter().any(|question| question.source == Source::Roots)
-            });
-            if !is_asked {
-                self.refuse_roots();
-            }
+            self.refuse_roots_unless_asked();
             return false;
         }
         let question = Question {
@@ -186,6 +181,15 @@ impl Bridge {
         }
         self.park(id);
         true
+    }
+
+    /// A call goes on whose client has no folders: then the server gets none, unless another
+    /// client is being asked (E20).
+    fn refuse_roots_unless_asked(&mut self) {
+        let asks = |chain: &Chain| chain.questions.iter().any(|q| q.source == Source::Roots);
+        if !self.chains.all.values().any(asks) {
+            self.refuse_roots();
+        }
     }
 
     /// Something is sent up that cannot carry the folders question: does it wait for it?
@@ -371,8 +375,14 @@ impl Bridge {
         chain.newest_leg = leg.id.clone();
         self.front.sit(&leg.id, Seat::Chain(id));
         chain.state = State::Returning { leg, left_ms };
-        let is_open =
-            |question: &Question| question.shown_as.is_some() && question.answer.is_none();
+        if chain
+            .questions
+            .iter()
+            .any(|question| is_open(question) && question.source == Source::Error)
+            && !chain.capabilities().covers(Capabilities::URL)
+        {
+            return self.fail(id, &Refusal::MissingCapability(Capabilities::URL)); // E28 a
+        }
         if chain.questions.iter().any(is_open) {
             if chain.rounds >= MOST_ROUNDS {
                 self.cancel_call(id, "its questions were not answered");
@@ -400,12 +410,15 @@ impl Bridge {
             return;
         };
         let undeclared = take_where(&mut chain.questions, |question| {
-            question.shown_as.is_some()
-                && question.answer.is_none()
-                && matches!(question.source, Source::Server(_))
+            is_open(question)
+                && question.source != Source::Error
                 && !can.covers(question.asked.needs)
         });
         for question in undeclared {
+            if let Source::Roots = question.source {
+                self.refuse_roots_unless_asked();
+                continue;
+            }
             if let Some(chain) = self.chains.all.get_mut(&id) {
                 chain.missing = chain.missing | (question.asked.needs & !can);
             }
@@ -496,6 +509,11 @@ fn salient(params: &Object<'_>) -> String {
     }
     members.end();
     out
+}
+
+/// Was it shown to the client, and is it unanswered?
+fn is_open(question: &Question) -> bool {
+    question.shown_as.is_some() && question.answer.is_none()
 }
 
 /// Takes out what fits, keeps the order of both parts.

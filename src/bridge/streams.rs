@@ -138,7 +138,10 @@ impl Bridge {
         if stream.stage != Stage::Open || self.is_client_slow {
             return;
         }
-        for (topic, params) in stream.kept.take() {
+        let mut kept = stream.kept.take();
+        // What was kept for a URI that was not granted in the end belongs to no stream (G8).
+        kept.retain(|(topic, _)| stream.wants(topic));
+        for (topic, params) in kept {
             self.tell_client(wire::notification(topic.method(), &params));
         }
     }

@@ -101,15 +101,28 @@ impl Bridge {
         is_told
     }
 
-    /// The level is set, refused, or took too long: the request goes up next. It passes the same
-    /// gate again, because folders may have been asked for meanwhile (E20).
+    /// The level is set, refused, or took too long: the request goes up. It kept its place in the
+    /// lane, but folders may have been asked for, or told, meanwhile (E20).
     pub(super) fn level_set(&mut self, id: ChainId) {
         let is_leveling =
             self.chains.all.get(&id).is_some_and(|c| matches!(c.state, State::Leveling { .. }));
-        if is_leveling {
-            self.wait_again(id);
-            self.pump();
+        if !is_leveling {
+            return;
         }
+        if self.ask_roots_first(id) {
+            self.lane.release(id);
+            return self.pump();
+        }
+        // Answers may have gone up past it meanwhile (D6): then it waits for a free place again.
+        let others = self.lane.running().filter(|running| *running != id).count();
+        if others >= self.settings.limits.parallel {
+            return self.wait_again(id);
+        }
+        let until = self.ambient.digesting;
+        if until > self.now {
+            return self.chains.change(id, |leg| State::Leveling { leg, until });
+        }
+        self.forward(id);
     }
 }
 

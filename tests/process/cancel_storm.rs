@@ -300,56 +300,62 @@ impl Storm {
         self.client.send(&lines);
     }
 
-    /// What the server went through, held against what we did.
-    fn end(self, figures: &str) -> String {
-        let Storm { client, calls, crossed, forgotten, .. } = self;
-        let work = client.work.clone();
-        let log = {
-            let mut client = client;
-            client.close_stdin();
-            assert!(client.rest().is_empty(), "something came behind the last answer");
-            assert_eq!(client.exit(), 0);
-            client.nothing_is_left();
-            work.lines("log")
-        };
-        let all = |word: &str| -> BTreeSet<usize> {
-            let tags = log.iter().filter_map(|line| line.strip_prefix(word)?.trim().parse().ok());
-            tags.collect()
-        };
-        let (got, done, told) = (all("got "), all("answered "), all("cancelled "));
-        for n in &got {
-            let is_settled = done.contains(n) || told.contains(n);
-            assert!(
-                is_settled,
-                "the server still works on {n}: {:?}",
-                calls.get(*n).map(|c| c.state)
-            );
-        }
-        let is_ours = |n: &usize| matches!(calls[*n].state, State::Fenced | State::Forgotten);
-        let not_ours = told.iter().find(|n| !is_ours(n));
-        assert_eq!(not_ours, None, "nobody cancelled that call");
+    /// Ends the bridge, then holds what its server went through against what we did.
+    fn end(mut self, figures: &str) -> String {
+        self.client.close_stdin();
+        assert!(self.client.rest().is_empty(), "something came behind the last answer");
+        assert_eq!(self.client.exit(), 0);
+        self.client.nothing_is_left();
+        let log = self.client.log();
+        let (got, done) = (tags(&log, "got "), tags(&log, "answered "));
+        let told = tags(&log, "cancelled ");
+        let works = got.iter().find(|n| !done.contains(n) && !told.contains(n));
+        assert_eq!(works, None, "the server still works on that call");
+        let is_ours = |n: &usize| matches!(self.calls[*n].state, State::Fenced | State::Forgotten);
+        assert_eq!(told.iter().find(|n| !is_ours(n)), None, "nobody cancelled that call");
         // Told of a cancellation behind its answer: only where the two have crossed (F10).
-        let too_late = all("late ").into_iter().find(|n| !is_ours(n));
-        assert_eq!(too_late, None, "the server was told though its answer had been delivered");
-        refusals_follow_cancellations(&log);
-        let (asked, replies) = (all_numbers(&log, "asked "), all_numbers(&log, "reply "));
+        let late = tags(&log, "late ").into_iter().find(|n| !is_ours(n));
+        assert_eq!(late, None, "the server was told though its answer had been delivered");
+        let (asked, replies) = (questions(&log, "asked "), questions(&log, "reply "));
         assert_eq!(asked, replies, "questions and answers to the server");
-        let cancelled: Vec<_> =
-            (0..calls.len()).filter(|n| calls[*n].state == State::Fenced).collect();
-        let count = |fits: &dyn Fn(usize) -> bool| cancelled.iter().filter(|n| fits(**n)).count();
-        let parked = |n: usize| calls[n].ticket.is_some();
-        let waiting = count(&|n| !got.contains(&n));
-        let running = count(&|n| told.contains(&n) && !parked(n));
-        let asking = count(&|n| told.contains(&n) && parked(n));
+        refusals_follow_cancellations(&log);
+        format!("{}; {figures}", self.summary(&got, &told))
+    }
+
+    /// How many were cancelled at which moment; none may be missing.
+    fn summary(&self, got: &BTreeSet<usize>, told: &BTreeSet<usize>) -> String {
+        let Storm { calls, crossed, forgotten, .. } = self;
+        let is_cancelled = |n: &usize| calls[*n].state == State::Fenced;
+        let cancelled: BTreeSet<_> = (0..calls.len()).filter(is_cancelled).collect();
+        let waiting = cancelled.difference(got).count();
+        let of = |is_parked: bool| {
+            let fits = |n: &&usize| calls[**n].ticket.is_some() == is_parked;
+            cancelled.intersection(told).filter(fits).count()
+        };
+        let (parked, running) = (of(true), of(false));
         let over = calls.iter().filter(|call| call.too_late).count();
         assert!(cancelled.len() + over >= calls.len() * 4 / 10, "too few were cancelled");
-        assert!(waiting.min(running).min(asking).min(over) > 0, "a moment was not played");
+        assert!(waiting.min(running).min(parked).min(over) > 0, "a moment was not played");
         format!(
-            "{} calls, cancelled: {waiting} waiting, {running} running, {asking} parked, {over} too late; \
-             {crossed} answers crossed, {forgotten} forgotten; {figures}",
+            "{} calls, cancelled: {waiting} waiting, {running} running, {parked} parked, {over} too \
+             late; {crossed} answers crossed, {forgotten} forgotten",
             calls.len()
         )
     }
+}
+
+/// The calls of which the log says this.
+fn tags(log: &[String], word: &str) -> BTreeSet<usize> {
+    log.iter().filter_map(|line| line.strip_prefix(word)?.parse().ok()).collect()
+}
+
+/// The numbers of questions of which the log says this, sorted.
+fn questions(log: &[String], word: &str) -> Vec<u64> {
+    let first = |rest: &str| rest.split(' ').next().and_then(|number| number.parse().ok());
+    let mut numbers: Vec<u64> =
+        log.iter().filter_map(|line| first(line.strip_prefix(word)?)).collect();
+    numbers.sort_unstable();
+    numbers
 }
 
 /// E21: a question is refused because its call was given up, and the server heard of that first.
@@ -373,13 +379,4 @@ fn refusals_follow_cancellations(log: &[String]) {
 
 fn arguments(n: usize) -> String {
     format!("\"tag\":{n},\"ms\":{}", n % 5)
-}
-
-/// The numbers of questions in the log, sorted; each must be there once.
-fn all_numbers(log: &[String], word: &str) -> Vec<u64> {
-    let first = |rest: &str| rest.split(' ').next().and_then(|number| number.parse().ok());
-    let mut numbers: Vec<u64> =
-        log.iter().filter_map(|line| first(line.strip_prefix(word)?)).collect();
-    numbers.sort_unstable();
-    numbers
 }

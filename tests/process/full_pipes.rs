@@ -62,7 +62,7 @@ pub(crate) fn the_client_stops_reading() -> String {
 /// The client floods a server that does not read: what there is no room for is refused, and all
 /// that needs no server goes on.
 pub(crate) fn the_server_stops_reading() -> String {
-    let mut client = Client::start("deaf-server", &BUFFER, &[]);
+    let mut client = Client::start("deaf-server", &[&BUFFER[..], &["-vv"]].concat(), &[]);
     client.discover();
     let before = client.resident_kb();
     let deaf = client.call("echo", "\"tag\":1,\"deaf\":true");
@@ -89,8 +89,8 @@ pub(crate) fn the_server_stops_reading() -> String {
     let other = client.kept();
     assert!(
         other.is_empty(),
-        "{} calls kept, the last cancelled: {}",
-        kept.len(),
+        "{kept:?} kept, the last cancelled: {} {:?}",
+        client.said(),
         other[0].short(200)
     );
     let grown = client.peak_kb() - before;

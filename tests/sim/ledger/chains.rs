@@ -383,6 +383,7 @@ impl Ledger {
         chain.st = St::Running { idle, latest };
         chain.call = Some(call);
         chain.was_forwarded = true;
+        chain.may_miss |= self.batch.mixed_needs & !chain.newest.allows;
         chain.reply = None;
         (chain.sent, chain.sent_at) = (sent, sent_at);
         let token = chain.newest.token.is_some();

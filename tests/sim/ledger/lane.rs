@@ -18,8 +18,13 @@ const LEVEL_MS: u64 = 2000;
 /// Levels told one after the other without a request between them: more is a circle.
 const LEVELS_IN_A_ROW: u64 = 12;
 
-/// The lists last seen, by method and parameters: the call that brought each.
+/// The lists last seen, by method and cursor: the call that brought each.
 pub(super) type Memory = BTreeMap<(String, String), u64>;
+
+fn memory_key(method: &str, salient: &str) -> (String, String) {
+    let cursor = if salient.starts_with("\"cursor\"") { salient } else { "" };
+    (method.to_owned(), cursor.to_owned())
+}
 
 impl Ledger {
     /// Calls that take a place in the lane, as far as that shows.
@@ -126,7 +131,7 @@ impl Ledger {
     pub(super) fn remember(&mut self, number: usize, call: u64) {
         let ask = &self.chains[number].ask;
         if words::is_list(&ask.method) {
-            self.memory.insert((ask.method.clone(), ask.salient.clone()), call);
+            self.memory.insert(memory_key(&ask.method, &ask.salient), call);
         }
     }
 
@@ -136,7 +141,7 @@ impl Ledger {
         ensure(!chain.was_forwarded, "A17-the-right-result", || {
             format!("{:?} got {call}", leg.ask)
         })?;
-        let known = self.memory.get(&(leg.ask.method.clone(), leg.ask.salient.clone()));
+        let known = self.memory.get(&memory_key(&leg.ask.method, &leg.ask.salient));
         ensure(known == Some(&call), "D6-the-last-list", || format!("{known:?}, not {call}"))?;
         ensure(leg.since + PATIENCE_MS <= self.now, "D6-a-list-waits-first", || {
             format!("since {}", leg.since)
@@ -198,9 +203,13 @@ impl Ledger {
     /// A remembered list does not wait longer than a second.
     fn check_escape(&self, number: usize, since: u64) -> Check {
         let chain = &self.chains[number];
-        let known = self.memory.get(&(chain.ask.method.clone(), chain.ask.salient.clone()));
+        let known = self.memory.get(&memory_key(&chain.ask.method, &chain.ask.salient));
         let since = since.max(self.ready_at);
-        let is_certain = self.lost_at.is_none_or(|at| at < chain.arrived) && self.leveling() == 0;
+        // One whose level was set stands ahead of the line, where no list is answered from memory.
+        let is_leveled =
+            chain.newest.level.is_some() && self.session.leveled_at >= Some(chain.arrived);
+        let is_certain =
+            self.lost_at.is_none_or(|at| at < chain.arrived) && self.leveling() == 0 && !is_leveled;
         let is_late = known.is_some() && is_certain && since + PATIENCE_MS <= self.now;
         ensure(!is_late || self.is_digesting(), "D6-a-known-list-does-not-wait", || {
             format!("since {since}: {:?}", chain.newest)

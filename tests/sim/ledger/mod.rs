@@ -94,6 +94,8 @@ struct Batch {
     answered: Vec<usize>,
     /// Several messages in one line: what each of them sets off is not known apart.
     is_mixed: bool,
+    /// What the questions in such a line need.
+    mixed_needs: u8,
     /// A line over the limit may have been any answer.
     is_overlong: bool,
     /// The process was lost in this event.
@@ -102,6 +104,8 @@ struct Batch {
     is_failed: bool,
     /// It cannot be known which folders questions were held when it came.
     are_folders_unsure: bool,
+    /// Something waited for one of the folders questions: all of them are refused.
+    are_folders_blocking: bool,
     /// A signal came.
     is_stopping: bool,
     effects: u64,
@@ -132,6 +136,8 @@ pub(crate) struct Ledger {
     /// When `roots/list` was last answered (E20).
     folders_told: Option<u64>,
     held_until: Option<u64>,
+    /// Whether one of the folders questions is held, and so until when, cannot be known.
+    are_folders_unsure: bool,
     told: told::Said,
     streams: Streams,
     relay: relay::Relay,
@@ -169,6 +175,7 @@ impl Ledger {
             sent: 0,
             folders_told: None,
             held_until: None,
+            are_folders_unsure: false,
             told: told::Said::default(),
             streams: Streams::default(),
             relay: relay::Relay::default(),
@@ -202,7 +209,8 @@ impl Ledger {
     /// What the passing of time alone brings about, before the effects of an event are booked.
     fn time_passes(&mut self) {
         let now = self.now;
-        self.batch.are_folders_unsure = !self.is_held_surely();
+        self.are_folders_unsure &= self.may_hold_folders();
+        self.batch.are_folders_unsure = self.are_folders_unsure;
         if let Phase::Listing(until) = self.session.phase
             && until <= now
             && self.is_running()

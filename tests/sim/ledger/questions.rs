@@ -38,7 +38,8 @@ pub(super) struct Asked {
     at: u64,
     state: State,
     owner: Owner,
-    is_contested: bool,
+    /// More than one chain was open when it came; `None`: that cannot be seen.
+    is_contested: Option<bool>,
     /// Shown or answered by then.
     due: Option<u64>,
     must_be_refused: bool,
@@ -66,11 +67,6 @@ impl Ledger {
         self.open_questions.iter().any(held)
     }
 
-    /// Is it known which folders questions are held?
-    pub(super) fn is_held_surely(&self) -> bool {
-        !self.open_questions.iter().any(|at| self.asked[*at].may_be_held)
-    }
-
     pub(super) fn server_asked(&mut self, question: &Rc<Question>) {
         let at = self.asked.len();
         let running = self.live.iter().filter(|n| self.chains[**n].is_running());
@@ -81,7 +77,7 @@ impl Ledger {
             at: self.now,
             state: State::Open,
             owner: Owner::Unknown,
-            is_contested: self.open_chains(usize::MAX) > 1,
+            is_contested: (!self.batch.is_mixed).then(|| self.open_chains(usize::MAX) > 1),
             due: None,
             must_be_refused: false,
             is_held: false,
@@ -89,12 +85,6 @@ impl Ledger {
             blockers: if carries { Vec::new() } else { running },
         });
         self.open_questions.push(at);
-        for number in &self.live {
-            let chain = &mut self.chains[*number];
-            if chain.is_open() {
-                chain.may_miss |= question.needs & !chain.newest.allows;
-            }
-        }
         if question.kind == Kind::Roots && !self.settings.roots.is_empty() {
             self.asked[at].must_be_refused = true; // answered at once, that is
         } else {
@@ -125,9 +115,23 @@ impl Ledger {
             .unwrap_or(Owner::Nobody)
     }
 
+    /// Whoever carries such a question may lack what it needs (E9).
+    fn anyone_may_miss(&mut self, needs: u8) {
+        for number in &self.live {
+            let chain = &mut self.chains[*number];
+            if chain.is_open() {
+                chain.may_miss |= needs & !chain.newest.allows;
+            }
+        }
+    }
+
     fn place(&mut self, at: usize, except: usize) {
         let needs = self.asked[at].question.needs;
         let owner = self.predicted(needs, except);
+        if self.batch.is_mixed {
+            self.batch.mixed_needs |= needs;
+        }
+        self.anyone_may_miss(needs);
         let now = self.now;
         let ttl = self.settings.limits.mrtr_ttl_ms;
         let asked = &mut self.asked[at];
@@ -144,8 +148,11 @@ impl Ledger {
                 self.held_until.get_or_insert(now + ttl);
             }
             Owner::Nobody => asked.must_be_refused = true,
-            Owner::Unknown => asked.may_be_held = asked.question.kind == Kind::Roots,
-            Owner::Parked(_) => {}
+            Owner::Unknown if asked.question.kind == Kind::Roots => {
+                asked.may_be_held = true;
+                self.are_folders_unsure = true;
+            }
+            Owner::Parked(_) | Owner::Unknown => {}
         }
     }
 
@@ -158,9 +165,13 @@ impl Ledger {
                 continue;
             }
             asked.due = None;
-            if self.batch.is_mixed {
+            let Some(is_contested) = asked.is_contested.filter(|_| !self.batch.is_mixed) else {
                 asked.owner = Owner::Unknown;
-            } else if asked.is_contested && self.open_chains(number) > 0 {
+                let needs = asked.question.needs;
+                self.anyone_may_miss(needs);
+                continue;
+            };
+            if is_contested && self.open_chains(number) > 0 {
                 self.place(at, number);
             } else {
                 self.asked[at].must_be_refused = true;
@@ -313,13 +324,15 @@ impl Ledger {
                     self.chains[number].missing(lacking);
                     lacking != 0 && !matches!(self.chains[number].st, St::Parked(_))
                 }
-                Owner::Nobody => self.folders_may_be_refused(),
+                Owner::Nobody => self.folders_may_be_refused() || self.batch.are_folders_blocking,
                 Owner::Undeclared(_) | Owner::Unknown => true,
             };
+        self.batch.are_folders_blocking |= self.asked[at].is_held && self.is_blocking(at);
         let asked = &self.asked[at];
         ensure(has_reason, "E5-needless-refusal", || format!("{asked:?}"))?;
         if let Owner::Running(number) | Owner::Parked(number) = asked.owner
             && self.chains[number].call.is_some()
+            && !self.is_blocking(at)
         {
             self.batch.refused_early.push((at, number));
         }
@@ -357,7 +370,7 @@ impl Ledger {
                 format!("{asked:?}")
             })?;
             let is_held_too_long = asked.is_held
-                && self.is_held_surely()
+                && !self.are_folders_unsure
                 && self.held_until.is_some_and(|until| until <= self.now);
             ensure(!is_held_too_long, "E20-folders-expire", || format!("{asked:?}"))?;
             let blocked = self.settings.limits.parallel == 1 && self.is_blocking(*at);

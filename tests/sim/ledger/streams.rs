@@ -201,7 +201,8 @@ impl Ledger {
         ensure(stream.honoured.is_none(), "G4-acknowledged-once", text)?;
         let most = self.settings.limits.subscription_uris;
         ensure(stream.asked.uris.len() <= most, "G2-uris", text)?;
-        let most = self.narrowed(&stream.asked);
+        let mut most = self.narrowed(&stream.asked);
+        most.uris.retain(|uri| !stream.refused.contains(uri));
         ensure(flag("toolsListChanged") == most.tools, "G3-honoured-subset", text)?;
         ensure(flag("promptsListChanged") == most.prompts, "G3-honoured-subset", text)?;
         ensure(flag("resourcesListChanged") == most.resources, "G3-honoured-subset", text)?;
