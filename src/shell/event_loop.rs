@@ -111,9 +111,10 @@ impl<C: Core> EventLoop<C> {
             }
             let mut woken = self.wait();
             self.now = self.clock.now();
-            for _ in 0..ROUNDS {
+            for round in 1.. {
                 self.take(woken);
-                if self.unflushed() >= GATHER {
+                // What is polled must be taken, so the last round polls no more.
+                if round == ROUNDS || self.unflushed() >= GATHER {
                     break;
                 }
                 let Some(next) = self.poll() else { break };

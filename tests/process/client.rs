@@ -231,6 +231,11 @@ impl Client {
         self.backlog.iter().cloned().collect()
     }
 
+    /// Has this request's answer come beside what was waited for?
+    pub(crate) fn has_kept(&self, id: u64) -> bool {
+        self.backlog.iter().any(|message| answered(message) == Some(id))
+    }
+
     /// Everything but progress until the bridge closes its stdout, once it is about to end.
     pub(crate) fn rest(&mut self) -> Vec<Json> {
         let mut rest: Vec<Json> = self.backlog.drain(..).collect();

@@ -1,6 +1,7 @@
-//! A long conversation leaves no trace in memory (invariant 7).
+//! Much in a row: a long conversation leaves no trace in memory (invariant 7), and a client that is
+//! faster than the bridge loses nothing (invariant 1).
 
-use crate::client::{Client, text};
+use crate::client::{Client, error, request, text};
 use crate::size;
 
 /// One call after the other; memory after the first thousand is the measure.
@@ -21,4 +22,26 @@ pub(crate) fn many_calls_one_after_the_other() -> String {
     assert!(after <= before + 300, "from {before} KB to {after} KB in {calls} calls");
     assert!(client.end().is_empty());
     format!("{calls} calls in {ms} ms, {before} KB after 1000, {after} KB at the end")
+}
+
+/// Lines that need no answer keep the bridge busy for as long as there are more of them; here and
+/// there stands one that needs an answer.
+pub(crate) fn lines_come_faster_than_they_are_read() -> String {
+    const REQUESTS: u64 = 300;
+    let mut client = Client::start("flood", &[], &[]);
+    client.discover();
+    let note = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n";
+    let notes = note.repeat((64 << 10) / note.len()); // as much as is read at once
+    for n in 1..=REQUESTS {
+        client.begin(&format!("{notes}{}", request(1000 + n, "ping", "")));
+    }
+    client.finish(usize::try_from(REQUESTS).expect("a small number"));
+    client.discover();
+    let lost: Vec<_> = (1001..=1000 + REQUESTS).filter(|id| !client.has_kept(*id)).collect();
+    assert!(lost.is_empty(), "never answered: {lost:?}");
+    for id in 1001..=1000 + REQUESTS {
+        assert_eq!(error(&client.answer(id)), Some((-32601, "")));
+    }
+    assert!(client.end().is_empty(), "something was answered twice");
+    format!("{REQUESTS} requests answered among {} MB of notifications", (REQUESTS * 64) >> 10)
 }

@@ -52,6 +52,7 @@ const STORIES: &[Story] = &[
     ("kill_too_often", kill_storm::killed_too_often),
     ("cancel_storm", cancel_storm::calls_are_cancelled_at_any_moment),
     ("long_run", long_run::many_calls_one_after_the_other),
+    ("flood", long_run::lines_come_faster_than_they_are_read),
     ("noise", noise::both_sides_write_nonsense),
     ("slow_client", full_pipes::the_client_stops_reading),
     ("flooded_deaf_server", full_pipes::the_server_stops_reading),
