@@ -79,6 +79,14 @@ pub(super) struct Stream {
 }
 
 impl Stream {
+    /// What was kept and may still be told: not what belongs to a URI that was not granted in the
+    /// end (G8), and nothing while that is open.
+    pub(super) fn take_kept(&mut self) -> Vec<(Topic, String)> {
+        let mut kept = self.kept.take();
+        kept.retain(|(topic, _)| self.stage == Stage::Open && self.wants(topic));
+        kept
+    }
+
     /// Does it want to hear this (G8, G9)?
     pub(super) fn wants(&self, topic: &Topic) -> bool {
         match topic {

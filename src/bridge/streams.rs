@@ -138,10 +138,7 @@ impl Bridge {
         if stream.stage != Stage::Open || self.is_client_slow {
             return;
         }
-        let mut kept = stream.kept.take();
-        // What was kept for a URI that was not granted in the end belongs to no stream (G8).
-        kept.retain(|(topic, _)| stream.wants(topic));
-        for (topic, params) in kept {
+        for (topic, params) in stream.take_kept() {
             self.tell_client(wire::notification(topic.method(), &params));
         }
     }
@@ -174,7 +171,7 @@ impl Bridge {
                 self.refuse_line(Some(&id), &refusal);
                 continue;
             }
-            for (topic, params) in stream.kept.take() {
+            for (topic, params) in stream.take_kept() {
                 self.tell_client(wire::notification(topic.method(), &params));
             }
             let mut outcome = String::from("\"result\":");
