@@ -24,7 +24,7 @@ impl Decimal {
         let is_negative = mantissa.starts_with('-');
         let mantissa = mantissa.trim_start_matches('-');
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits = format!("{whole}{fraction}");
+        let digits = [whole, fraction].concat();
         let significant = digits.trim_start_matches('0');
         let leading = digits.len() - significant.len();
         let significant = significant.trim_end_matches('0');
@@ -34,6 +34,12 @@ impl Decimal {
         let point = i64::try_from(whole.len()).ok()? - i64::try_from(leading).ok()?;
         let magnitude = exponent.checked_add(point)?;
         Some(Decimal { is_negative, digits: significant.into(), magnitude })
+    }
+
+    /// Has it no fraction?
+    #[must_use]
+    pub fn is_integral(&self) -> bool {
+        i64::try_from(self.digits.len()).is_ok_and(|digits| digits <= self.magnitude)
     }
 
     fn sign(&self) -> i8 {
