@@ -212,9 +212,12 @@ impl Ledger {
         let is_same = chain.visits.len() == wanted.len()
             && wanted.iter().all(|mark| chain.visits.iter().any(|(known, _)| known == mark));
         let lacks_url = chain.newest.allows & words::URL == 0;
-        if is_same && std::mem::take(&mut chain.may_wait) && !matches!(chain.st, St::Parked(_)) {
+        if is_same && std::mem::take(&mut chain.may_wait) {
             let is_done = chain.visits.iter().all(|(_, is_done)| *is_done);
-            chain.st = St::Visiting { until: if is_done { now } else { now + VISITING_MS } };
+            // A parked one is sent once more when its client comes back.
+            if !matches!(chain.st, St::Parked(_)) {
+                chain.st = St::Visiting { until: if is_done { now } else { now + VISITING_MS } };
+            }
             return;
         }
         chain.visits = wanted.iter().map(|mark| (*mark, false)).collect();

@@ -34,13 +34,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<Json, super::Fault> {
 pub(super) fn check_members(frame: &Json) -> Check {
     let names: Vec<_> =
         frame.members().unwrap_or_default().iter().map(|(n, _)| n.as_str()).collect();
-    let fits = match names.as_slice() {
+    let fits = matches!(
+        names.as_slice(),
         ["jsonrpc", "id", "result" | "error" | "method"]
-        | ["jsonrpc", "id", "method", "params"]
-        | ["jsonrpc", "error" | "method"]
-        | ["jsonrpc", "method", "params"] => true,
-        _ => false,
-    };
+            | ["jsonrpc", "id", "method", "params"]
+            | ["jsonrpc", "error" | "method"]
+            | ["jsonrpc", "method", "params"]
+    );
     ensure(fits, "A4-members", || format!("{names:?}"))?;
     let version = frame.get("jsonrpc").and_then(Json::text);
     ensure(version == Some("2.0"), "A4-version", || frame.short(100))?;
@@ -88,7 +88,7 @@ impl Ledger {
     }
 
     /// The shape of a result (D2-D4, D12, C, E3).
-    pub(super) fn check_result(&self, ask: &Rc<Ask>, result: &Json) -> Check {
+    pub(super) fn check_result(ask: &Rc<Ask>, result: &Json) -> Check {
         let text = || result.short(300);
         let method = ask.method.as_str();
         let kind = result.get("resultType").and_then(Json::text).unwrap_or_default();
@@ -97,7 +97,7 @@ impl Ledger {
         let has_hints = result.has("ttlMs") || result.has("cacheScope");
         if kind == "input_required" {
             ensure(!has_hints, "E3-no-cache-hints", text)?;
-            return self.check_input_required(result);
+            return Self::check_input_required(result);
         }
         if words::is_cacheable(method) {
             let ttl = result.get("ttlMs").filter(|t| t.is_integer()).and_then(Json::as_u64);
@@ -129,7 +129,7 @@ impl Ledger {
         }
     }
 
-    fn check_input_required(&self, result: &Json) -> Check {
+    fn check_input_required(result: &Json) -> Check {
         let text = || result.short(300);
         let known = ["resultType", "inputRequests", "requestState", "_meta"];
         let names = result.members().unwrap_or_default();

@@ -113,7 +113,7 @@ impl Ledger {
             let error = frame.get("error").cloned().unwrap_or(Json::Null);
             return self.refused(leg, &error);
         };
-        self.check_result(&leg.ask, result)?;
+        Self::check_result(&leg.ask, result)?;
         ensure(!leg.ask.is_illegal, "B12-refused", || leg.ask.salient.clone())?;
         match leg.ask.method.as_str() {
             "server/discover" => self.discovered(result),
@@ -250,7 +250,7 @@ impl Ledger {
         };
         let is_ready = self.is_ready();
         let holds = match (code, reason) {
-            (-32603, Some("timeout")) => chain.is_some_and(|c| c.is_timed_out(self.now)),
+            (-32603, Some("timeout")) => leg.chain.is_some_and(|number| self.is_timed_out(number)),
             (-32603, Some("upstream_exited")) => self.batch.is_lost,
             (-32603, Some("upstream_unavailable")) => {
                 !is_ready || self.batch.is_failed || self.batch.is_stopping

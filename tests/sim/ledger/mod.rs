@@ -88,6 +88,8 @@ struct Batch {
     replied: Vec<usize>,
     /// Chains that the client came back to in this event.
     returned: Vec<usize>,
+    /// Chains whose time was up, and for which an older one was given up (E14b).
+    excused: Vec<usize>,
     /// Questions refused in this batch whose call was still open then (E21).
     refused_early: Vec<(usize, usize)>,
     /// Chains whose answers went up in this batch.

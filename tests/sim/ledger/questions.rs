@@ -46,18 +46,13 @@ pub(super) struct Asked {
     /// The folders question of no call (E20): surely, or perhaps.
     is_held: bool,
     may_be_held: bool,
+    /// Its first owner ended (E5).
+    has_moved: bool,
     /// Lists and the like that ran when it came, and nothing that could carry it.
     blockers: Vec<usize>,
 }
 
 impl Ledger {
-    pub(super) fn question_of(&self, source: Source) -> Option<&Question> {
-        match source {
-            Source::Question(at) => Some(&self.asked[at].question),
-            Source::Roots | Source::Visit(_) => None,
-        }
-    }
-
     pub(super) fn holds_folders(&self) -> bool {
         self.open_questions.iter().any(|at| self.asked[*at].is_held)
     }
@@ -82,6 +77,7 @@ impl Ledger {
             must_be_refused: false,
             is_held: false,
             may_be_held: false,
+            has_moved: false,
             blockers: if carries { Vec::new() } else { running },
         });
         self.open_questions.push(at);
@@ -165,6 +161,7 @@ impl Ledger {
                 continue;
             }
             asked.due = None;
+            asked.has_moved = true;
             let Some(is_contested) = asked.is_contested.filter(|_| !self.batch.is_mixed) else {
                 asked.owner = Owner::Unknown;
                 let needs = asked.question.needs;
@@ -205,6 +202,14 @@ impl Ledger {
                 *is_silent |= chain.slots.values().all(|slot| slot.answer.is_none());
             }
         }
+    }
+
+    /// What the questions need that wait for this chain, as far as it can be seen.
+    pub(super) fn needs_of_queued(&self, number: usize) -> u8 {
+        let open = self.open_questions.iter().map(|at| &self.asked[*at]);
+        let queued = open
+            .filter(|asked| asked.owner == Owner::Parked(number) || asked.owner == Owner::Unknown);
+        queued.fold(0, |needs, asked| needs | asked.question.needs)
     }
 
     /// A retry does not declare what a question needs: it is refused (B13).
@@ -373,7 +378,9 @@ impl Ledger {
                 && !self.are_folders_unsure
                 && self.held_until.is_some_and(|until| until <= self.now);
             ensure(!is_held_too_long, "E20-folders-expire", || format!("{asked:?}"))?;
-            let blocked = self.settings.limits.parallel == 1 && self.is_blocking(*at);
+            // One that moved here while a list ran is not watched.
+            let is_watched = self.settings.limits.parallel == 1 && !asked.has_moved;
+            let blocked = is_watched && self.is_blocking(*at);
             ensure(!blocked, "E20-blocked", || format!("{asked:?}"))?;
         }
         Ok(())

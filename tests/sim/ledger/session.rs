@@ -183,9 +183,8 @@ impl Ledger {
         self.batch.is_failed |= is_stopped && !was_ready;
         self.session.phase = Phase::Fresh;
         match self.mode {
-            Mode::Bridged => self.chains_lost(),
+            Mode::Bridged | Mode::Relayed => self.chains_lost(),
             Mode::Passed => self.passed_lost(),
-            Mode::Relayed => {}
         }
         Ok(())
     }

@@ -21,6 +21,8 @@ struct Stream {
     since: u64,
     /// Notices that must go down as soon as they may.
     kept: BTreeSet<Topic>,
+    /// Notices from before a restart, of what it does not get any more: they may go down.
+    stale: BTreeSet<Topic>,
     /// After a restart: it is told everything once its URIs are subscribed again (G14).
     is_reviving: bool,
 }
@@ -45,6 +47,20 @@ impl Stream {
     fn uris(&self) -> impl Iterator<Item = &String> {
         let wanted = self.honoured.as_ref().unwrap_or(&self.asked);
         wanted.uris.iter().filter(|uri| !self.refused.contains(*uri))
+    }
+
+    /// A restart narrowed it: what it does not get any more it need not be told (G14).
+    fn narrow_kept(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        let (kept, stale) = kept.into_iter().partition(|topic| self.wants(topic));
+        self.kept = kept;
+        self.stale = stale;
+    }
+
+    /// What it turned out not to get it is not told.
+    fn forget_unwanted(&mut self) {
+        let kept = std::mem::take(&mut self.kept);
+        self.kept = kept.into_iter().filter(|topic| self.wants(topic)).collect();
     }
 
     fn wants(&self, topic: &Topic) -> bool {
@@ -92,6 +108,7 @@ impl Ledger {
             refused: BTreeSet::new(),
             since: self.now,
             kept: BTreeSet::new(),
+            stale: BTreeSet::new(),
             is_reviving: false,
         };
         self.streams.open.insert(ask.id.clone(), stream);
@@ -218,8 +235,7 @@ impl Ledger {
         }
         if let Some(stream) = self.streams.open.get_mut(&id) {
             stream.honoured = Some(Filter { uris: expected, ..most });
-            let kept = std::mem::take(&mut stream.kept);
-            stream.kept = kept.into_iter().filter(|topic| stream.wants(topic)).collect();
+            stream.forget_unwanted();
         }
         Ok(())
     }
@@ -271,7 +287,11 @@ impl Ledger {
         };
         ensure(stream.honoured.is_some(), "G4-acknowledged-first", text)?;
         ensure(may_flush, "R-merged-while-slow", text)?;
-        ensure(stream.kept.remove(&topic), "G8-nothing-of-its-own", text)
+        ensure(
+            stream.kept.remove(&topic) || stream.stale.remove(&topic),
+            "G8-nothing-of-its-own",
+            text,
+        )
     }
 
     pub(super) fn streams_lost(&mut self) {
@@ -299,6 +319,7 @@ impl Ledger {
             let narrowed = self.narrowed(&honoured);
             if let Some(stream) = self.streams.open.get_mut(&id) {
                 stream.honoured = Some(narrowed);
+                stream.narrow_kept();
             }
         }
     }
@@ -323,6 +344,7 @@ impl Ledger {
             failed.extend(asked.iter().cloned());
             stream.refused.extend(asked);
             stream.is_reviving = false;
+            stream.forget_unwanted();
             let honoured = stream.honoured.clone().unwrap_or_default();
             let lists = [
                 (honoured.tools, Topic::Tools),

@@ -143,28 +143,32 @@ impl Ledger {
 
     fn check_cancel_reason(&mut self, number: usize) -> Check {
         let now = self.now;
+        let is_parked = matches!(self.chains[number].st, St::Parked(_));
+        let gives_way = is_parked && self.gives_way(number);
         let chain = &self.chains[number];
         let holds = match &chain.st {
             St::Running { .. } | St::Returning { .. } => {
-                chain.is_timed_out(now) || chain.rounds >= 50
+                self.is_timed_out(number) || chain.rounds >= 50
             }
             St::Parked(parked) => {
                 let parked_now = |n: &&usize| matches!(self.chains[**n].st, St::Parked(_));
                 let is_oldest_of_many = self.live.iter().filter(parked_now).count() > 32;
-                parked.until <= now
-                    || is_oldest_of_many
-                    || self.is_draining()
-                    || self.gives_way(number)
+                parked.until <= now || is_oldest_of_many || self.is_draining() || gives_way
             }
             St::Waiting { .. } | St::Visiting { .. } | St::Over => false,
         };
-        let chain = &self.chains[number];
         ensure(holds, "F10-cancelled-with-a-reason", || {
             format!("{:?} {:?}", chain.st, chain.newest)
         })
     }
 
-    /// A younger call got no answer: the oldest parked one is given up for it (E14b).
+    /// Has it taken too long, or had it before a parked call was given up for it in this event?
+    pub(super) fn is_timed_out(&self, number: usize) -> bool {
+        self.chains[number].is_timed_out(self.now) || self.batch.excused.contains(&number)
+    }
+
+    /// A younger call got no answer: the oldest parked one is given up for it, and its clock starts
+    /// anew (E14b).
     fn gives_way(&mut self, number: usize) -> bool {
         let sent = self.chains[number].sent;
         let now = self.now;
@@ -182,6 +186,7 @@ impl Ledger {
                 && *latest > now
             {
                 *idle = until;
+                self.batch.excused.push(*other);
                 return true;
             }
         }

@@ -18,18 +18,15 @@ pub(super) enum Verdict {
     Outcome,
     /// Something is missing: asked again (E15.3).
     Partial,
+    /// A visit is wanted that this leg cannot be asked for: -32021 (E28 a).
+    Lacking,
     /// All is there.
     Full,
 }
 
 impl Verdict {
     pub(super) fn is_answered_at_once(self) -> bool {
-        match self {
-            Verdict::Refused { .. } | Verdict::Illegal | Verdict::Outcome | Verdict::Partial => {
-                true
-            }
-            Verdict::Full => false,
-        }
+        self != Verdict::Full
     }
 }
 
@@ -82,20 +79,26 @@ impl Ledger {
     fn weigh(&self, number: usize, ask: &Ask, retry: &Retry) -> Verdict {
         let mut verdict = Verdict::Full;
         for (key, slot) in self.chains[number].open_slots() {
-            match given(retry, key) {
-                Given::Illegal => return Verdict::Illegal,
-                Given::Legal { .. } => {}
-                Given::Missing => {
-                    let is_dropped = self
-                        .question_of(slot.source)
-                        .is_some_and(|question| question.needs & !ask.allows != 0);
-                    if !is_dropped {
-                        verdict = Verdict::Partial;
-                    }
-                }
+            let lacks = self.needs_of(slot.source) & !ask.allows != 0;
+            match (given(retry, key), slot.source) {
+                (Given::Illegal, _) => return Verdict::Illegal,
+                (Given::Legal { .. }, _) => {}
+                (Given::Missing, Source::Visit(_)) if lacks => verdict = Verdict::Lacking,
+                // What this leg does not declare it is not asked again (B13).
+                (Given::Missing, _) if lacks => {}
+                (Given::Missing, _) if verdict == Verdict::Full => verdict = Verdict::Partial,
+                (Given::Missing, _) => {}
             }
         }
         verdict
+    }
+
+    fn needs_of(&self, source: Source) -> u8 {
+        match source {
+            Source::Question(at) => self.asked[at].question.needs,
+            Source::Roots => words::ROOTS,
+            Source::Visit(_) => words::URL,
+        }
     }
 
     /// A good retry: the chain has a leg again.
@@ -104,7 +107,7 @@ impl Ledger {
             self.chains[number].open_slots().map(|(k, s)| (k.clone(), s.source)).collect();
         let (mut brings, mut declines) = (false, false);
         for (key, source) in keys {
-            let needs = self.question_of(source).map_or(0, |question| question.needs);
+            let lacking = self.needs_of(source) & !ask.allows;
             let chain = &mut self.chains[number];
             match given(retry, &key) {
                 Given::Legal { number: answer, consents } => {
@@ -114,15 +117,20 @@ impl Ledger {
                     self.given.insert(answer, (number, source));
                 }
                 Given::Illegal | Given::Missing => {
-                    if needs & !ask.allows != 0 {
-                        chain.missing(needs & !ask.allows);
+                    if lacking != 0 {
                         chain.slots.remove(&key);
+                        chain.may_miss |= lacking;
+                        if let Source::Question(_) = source {
+                            chain.missing(lacking);
+                        }
                         self.drop_undeclared(source);
                     }
                 }
             }
         }
+        let queued = self.needs_of_queued(number);
         let chain = &mut self.chains[number];
+        chain.may_miss |= queued & !ask.allows;
         for slot in chain.slots.values() {
             brings |= matches!((slot.source, slot.answer), (Source::Question(_), Some(_)));
             declines |= matches!((slot.source, slot.answer), (Source::Visit(_), Some((_, false))));
@@ -131,7 +139,7 @@ impl Ledger {
         let St::Parked(parked) = &chain.st else { return };
         let (left, since) = (parked.left, self.now);
         self.batch.returned.push(number);
-        chain.st = if verdict == Verdict::Partial
+        chain.st = if verdict != Verdict::Full
             || chain.call.is_some()
             || !chain.hidden_visits.is_empty()
         {
