@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN    := $(TARGET)/release/mcp-uplift
 LOG    := $(TARGET)/test.log
 
-.PHONY: release dynamic check test demo install uninstall vendor size clean help
+.PHONY: release dynamic check test sim demo install uninstall vendor size clean help
 
 # Static, and at a fixed address: position-independent, the tables that a static program relocates
 # itself by would be 55 KB of it.
@@ -34,6 +34,9 @@ test:      ## everything that needs no network, with the counts at the end
 	sed -nE 's/^(.* )?([0-9]+) passed[,;] ([0-9]+) failed.*/\2 \3/p' $(LOG) | \
 	awk '{ok += $$1; bad += $$2} END {printf "make test: %d passed, %d failed\n", ok, bad}'; \
 	exit $$status
+
+sim:       ## play N seeds of the simulation, e.g. make sim N=100000
+	SIM_SEEDS=$(or $(N),20000) $(CARGO) test --locked --test sim seeds -- --nocapture
 
 demo: release ## a checked conversation with a legacy server through the bridge
 	$(CARGO) build --locked --examples
