@@ -16,7 +16,10 @@ use std::process::Command;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread::JoinHandle;
 
-pub(crate) use libc::{POLLIN, POLLOUT, SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM};
+pub(crate) use libc::{POLLIN, POLLOUT};
+pub(crate) use libc::{
+    SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+};
 
 /// Turns the -1 of a system call into the error it stands for.
 fn checked(result: libc::ssize_t) -> io::Result<usize> {

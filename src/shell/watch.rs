@@ -14,7 +14,18 @@ use crate::sys::{self, Watched};
 /// Starts the thread that notices.
 pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
     let (mut signals, pipe) = io::pipe()?;
-    let caught = [sys::SIGTERM, sys::SIGINT, sys::SIGHUP, sys::SIGCHLD];
+    // Those that end a program by default and that somebody sends it; else the server's processes
+    // would outlive us.
+    let caught = [
+        sys::SIGTERM,
+        sys::SIGINT,
+        sys::SIGHUP,
+        sys::SIGQUIT,
+        sys::SIGUSR1,
+        sys::SIGUSR2,
+        sys::SIGALRM,
+        sys::SIGCHLD,
+    ];
     sys::catch_signals(&caught, pipe.into())?;
     let builder = thread::Builder::new().name("signal reader".to_owned());
     builder.stack_size(STACK).spawn(move || {
