@@ -256,7 +256,8 @@ impl Storm {
     fn parked(&mut self, n: usize, ticket: Ticket) {
         let call = &mut self.calls[n];
         (call.state, call.ticket) = (State::Parked, Some(ticket));
-        if call.moment == Moment::WhenParked {
+        // A late question of a cancelled call can stop any other before its progress is told.
+        if call.moment == Moment::WhenParked || call.tool == "hang" {
             self.cancel(n);
         } else if self.forgotten < FORGOTTEN && self.dice.chance(2) {
             call.state = State::Forgotten;

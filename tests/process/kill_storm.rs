@@ -5,7 +5,7 @@
 //! A storm of hundreds is therefore played on many bridges, several side by side, each of which
 //! loses its server four times.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::client::{
@@ -98,6 +98,8 @@ struct Storm {
     lists: u64,
     uris: u64,
     open: HashMap<u64, Open>,
+    /// Cancelled at the end; their answers may cross that.
+    given_up: BTreeSet<u64>,
     parked: Vec<Parked>,
     /// The server was killed, and the streams have not been told yet.
     is_dead: bool,
@@ -119,6 +121,7 @@ impl Storm {
             lists,
             uris,
             open: HashMap::new(),
+            given_up: BTreeSet::new(),
             parked: Vec::new(),
             is_dead: false,
             told: Vec::new(),
@@ -208,6 +211,9 @@ impl Storm {
             return;
         }
         let id = answered(message).expect("an answer");
+        if self.given_up.remove(&id) {
+            return;
+        }
         let open = self.open.remove(&id);
         let Open { tool, tag, is_retry } = open.unwrap_or_else(|| {
             self.client.fail(&format!("not open, or answered twice: {}", message.short(200)))
@@ -255,6 +261,7 @@ impl Storm {
         let told = self.told.len();
         let rest = self.client.end();
         let mut ended: Vec<_> = rest.iter().filter_map(answered).collect();
+        ended.retain(|id| !self.given_up.contains(id));
         ended.sort_unstable();
         assert_eq!(ended, [self.lists, self.uris], "the streams end, and nothing else comes");
         assert_eq!(told, 4, "one notice each");
@@ -268,6 +275,7 @@ impl Storm {
         for id in hanging {
             self.client.send(&cancel(id));
             self.open.remove(&id);
+            self.given_up.insert(id);
         }
         // Of several that run, a question may be shown under one and stop another.
         while !self.parked.is_empty() {

@@ -24,6 +24,7 @@ pub(crate) fn both_sides_write_nonsense() -> String {
     let seed = dice.below(1_000_000).to_string();
     let mut client = Client::start("noise", &options, &["noise", &seed]);
     client.discover();
+    client.fence(); // a client of the new revision, from here on (I2)
     let mut open: HashMap<String, String> = HashMap::new();
     let (mut ticket, mut lines, mut refused, mut unasked) = (String::new(), 0, 0, 0);
     let mut next = 0;
