@@ -35,8 +35,9 @@ test:      ## everything that needs no network, with the counts at the end
 	awk '{ok += $$1; bad += $$2} END {printf "make test: %d passed, %d failed\n", ok, bad}'; \
 	exit $$status
 
-sim:       ## play N seeds of the simulation, e.g. make sim N=100000
-	SIM_SEEDS=$(or $(N),20000) $(CARGO) test --locked --test sim seeds -- --nocapture
+sim:       ## play N seeds of the simulation, optimized, e.g. make sim N=1000000
+	SIM_SEEDS=$(or $(N),100000) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+	$(CARGO) test --locked --target-dir $(TARGET)/sim --test sim -- --nocapture
 
 demo: release ## a checked conversation with a legacy server through the bridge
 	$(CARGO) build --locked --examples

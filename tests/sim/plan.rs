@@ -104,17 +104,55 @@ pub(crate) struct ServerHabits {
     pub(crate) silent: u64,
     /// Questions a call may ask.
     pub(crate) questions: u64,
+    /// It answers no call before it has asked all of them.
+    pub(crate) insists: bool,
 }
 
 impl Plan {
     pub(crate) fn new(rng: &mut Rng) -> Self {
         let settings = settings(rng);
         let longest = settings.limits.mrtr_ttl_ms + settings.limits.request_timeout_ms;
-        Plan {
+        let mut plan = Plan {
             client: client(rng, longest),
             server: server(rng, longest),
             settings,
             lateness: *rng.pick(&[0, 0, 0, 3, 40, 1500]),
+        };
+        match rng.below(60) {
+            0 => plan.asks_much(rng, true),
+            1 => plan.asks_much(rng, false),
+            _ => {}
+        }
+        plan
+    }
+
+    /// One call with more questions than anybody answers (E27), or more calls with a question
+    /// than are kept (E14).
+    fn asks_much(&mut self, rng: &mut Rng, of_one: bool) {
+        let limits = &mut self.settings.limits;
+        (limits.mrtr_ttl_ms, limits.request_timeout_ms) = (300_000, 120_000);
+        (limits.request_max_ms, limits.in_flight) = (3_600_000, if of_one { 1 } else { 32 });
+        self.settings.server_era = ServerEra::Auto;
+        self.settings.roots.clear();
+        let client = &mut self.client;
+        (client.kind, client.moves) = (ClientKind::Modern, if of_one { 400 } else { 150 });
+        (client.generous, client.sloppy) = (100, 0);
+        client.pace = Pace(vec![(0, 40, 1)]);
+        // Mostly retries after the first call, or calls only.
+        let usual = super::client::MOVES.map(|(_, weight)| weight / 12);
+        client.weights = usual.to_vec();
+        client.weights[..2].copy_from_slice(if of_one { &[0, 30] } else { &[30, 0] });
+        let server = &mut self.server;
+        (server.kind, server.able, server.clumsy) = (ServerKind::Legacy, 100, 0);
+        (server.mortal, server.silent, server.patient) = (0, 0, 100);
+        (server.spontaneous, server.insists) = (1000, true);
+        server.questions = if of_one { 200 } else { 1 };
+        server.serial = false;
+        server.pace = Pace(vec![(0, 9, 1)]);
+        server.weights = super::server::ACTS.map(|(_, weight)| weight.min(1)).to_vec();
+        server.weights[2] = 60 + rng.below(60); // Ask
+        for broken in [7, 13, 14, 16, 17] {
+            server.weights[broken] = 0; // Withdraw, Broken, Overlong, Batch, CloseOutput
         }
     }
 }
@@ -188,7 +226,7 @@ fn client(rng: &mut Rng, longest: u64) -> ClientHabits {
         pace: Pace::new(rng, longest),
         generous: *rng.pick(&[100, 90, 70, 30, 0]),
         curious: *rng.pick(&[0, 30, 80]),
-        sloppy: *rng.pick(&[0, 10, 40]),
+        sloppy: *rng.pick(&[0, 15, 60]),
         weights,
         stutters: rng.chance(20),
     }
@@ -227,5 +265,6 @@ fn server(rng: &mut Rng, longest: u64) -> ServerHabits {
         clumsy: *rng.pick(&[0, 0, 0, 10, 50]),
         silent: *rng.pick(&[0, 0, 3, 20]),
         questions: *rng.pick(&[0, 1, 3, 3, 60]),
+        insists: false,
     }
 }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use mcp_uplift::bridge::{Bridge, Effect, Event, Exit, Generation, Line, Time};
 
 use super::client::{Client, Did};
+use super::fuzz::{Lenient, Mutator};
 use super::json::Json;
 use super::ledger::{Check, Fault, Ledger, broken, ensure};
 use super::legacy::LegacyClient;
@@ -42,8 +43,15 @@ struct Process {
     is_dead: bool,
 }
 
+/// Who watches a run.
+enum Judge {
+    /// All that must hold.
+    Strict(Box<Ledger>),
+    /// What must hold even where lines are garbled on their way.
+    Lenient(Lenient, Mutator),
+}
+
 /// What a run came to.
-#[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) events: u64,
     pub(crate) hash: u64,
@@ -54,7 +62,7 @@ pub(crate) struct Run {
 
 pub(crate) struct World {
     bridge: Bridge,
-    ledger: Ledger,
+    judge: Judge,
     rng: Rng,
     plan: Plan,
     client: AnyClient,
@@ -68,11 +76,23 @@ pub(crate) struct World {
 
 /// Plays one seed to its end or to the first broken rule.
 pub(crate) fn play(seed: u64, is_traced: bool) -> Run {
-    let mut rng = Rng::new(seed);
+    run(Rng::new(seed), is_traced, |plan, _| {
+        Judge::Strict(Box::new(Ledger::new(plan.settings.clone())))
+    })
+}
+
+/// The same with lines that are garbled on their way, both ways.
+pub(crate) fn play_garbled(seed: u64, is_traced: bool) -> Run {
+    let rng = Rng::new(seed ^ 0x5EED);
+    run(rng, is_traced, |_, rng| Judge::Lenient(Lenient::default(), Mutator::new(rng.fork())))
+}
+
+fn run(mut rng: Rng, is_traced: bool, judge: fn(&Plan, &mut Rng) -> Judge) -> Run {
     let plan = Plan::new(&mut rng);
     let mut trace = Trace::new(is_traced);
     trace.note(|| format!("{plan:?}"));
-    let mut world = World::new(plan, rng, trace);
+    let judge = judge(&plan, &mut rng);
+    let mut world = World::new(plan, judge, rng, trace);
     let fault = world.run().err();
     Run {
         events: world.count,
@@ -84,7 +104,7 @@ pub(crate) fn play(seed: u64, is_traced: bool) -> Run {
 }
 
 impl World {
-    fn new(plan: Plan, mut rng: Rng, trace: Trace) -> Self {
+    fn new(plan: Plan, judge: Judge, mut rng: Rng, trace: Trace) -> Self {
         let mut entropy = rng.fork();
         let fill = Box::new(move |bytes: &mut [u8]| {
             for byte in bytes {
@@ -100,7 +120,7 @@ impl World {
         };
         let mut world = World {
             bridge: Bridge::new(plan.settings.clone(), fill),
-            ledger: Ledger::new(plan.settings.clone()),
+            judge,
             rng,
             plan,
             client,
@@ -122,10 +142,10 @@ impl World {
 
     fn run(&mut self) -> Check {
         self.perform()?;
-        while self.ledger.exit().is_none() {
+        while self.exit().is_none() {
             ensure(self.count < MOST_EVENTS, "I7-runs-for-ever", || format!("{}", self.count))?;
             if let Some(event) = self.wake()? {
-                self.tell(&event, &Said::Nothing, &[])?;
+                self.tell(event, &Said::Nothing, &[])?;
             } else if let Some(((at, _), item)) = self.items.pop_first() {
                 self.now = at;
                 self.act(item)?;
@@ -163,7 +183,7 @@ impl World {
 
     fn act(&mut self, item: Item) -> Check {
         match item {
-            Item::Tell(event, said, told) => self.tell(&event, &said, &told)?,
+            Item::Tell(event, said, told) => self.tell(event, &said, &told)?,
             Item::ClientActs => self.client_acts(),
             Item::ServerActs(generation) => self.server_acts(generation),
             Item::Starts(generation) => self.starts(generation),
@@ -177,6 +197,9 @@ impl World {
             AnyClient::Modern(client) => client.act(),
             AnyClient::Legacy(client) => client.act(),
         };
+        // A sudden end comes in the very moment that something is due, at times.
+        let due = self.bridge.deadline().map_or(0, |at| at.0.saturating_sub(self.now));
+        let delay = if self.rng.chance(50) { due } else { 0 };
         let event = match did {
             Did::Wrote(bytes, said) => {
                 let event = Event::ClientLine(Line { bytes, ended: true });
@@ -186,8 +209,14 @@ impl World {
             Did::Overlong => Some(Event::ClientOverlong),
             Did::Slow(is_slow) => Some(Event::ClientSlow(is_slow)),
             Did::Closed => Some(Event::ClientClosed),
-            Did::Gone => Some(Event::ClientGone),
-            Did::Stopped(signal) => Some(Event::Stop(signal)),
+            Did::Gone => {
+                let item = Item::Tell(Event::ClientGone, Said::Nothing, Vec::new());
+                return self.later(delay, item);
+            }
+            Did::Stopped(signal) => {
+                let item = Item::Tell(Event::Stop(signal), Said::Nothing, Vec::new());
+                return self.later(delay, item);
+            }
             Did::Nothing => None,
         };
         if let Some(event) = event {
@@ -270,32 +299,45 @@ impl World {
         self.later(pause, Item::Tell(Event::ServerExited(number, exit), Said::Nothing, Vec::new()));
     }
 
+    fn exit(&self) -> Option<u8> {
+        match &self.judge {
+            Judge::Strict(ledger) => ledger.exit(),
+            Judge::Lenient(lenient, _) => lenient.exit(),
+        }
+    }
+
     /// One event goes in, its effects come out.
-    fn tell(&mut self, event: &Event, said: &Said, told: &[Told]) -> Check {
-        self.trace.event(self.now, event);
+    fn tell(&mut self, event: Event, said: &Said, told: &[Told]) -> Check {
+        let event = match &mut self.judge {
+            Judge::Strict(_) => event,
+            Judge::Lenient(_, mutator) => mutator.garbled(event),
+        };
+        self.trace.event(self.now, &event);
         if let Event::ServerExited(..) = event {
             self.process = None;
         }
-        self.ledger.event(event, said, told, self.now)?;
+        match &mut self.judge {
+            Judge::Strict(ledger) => ledger.event(&event, said, told, self.now)?,
+            Judge::Lenient(lenient, _) => lenient.event(&event),
+        }
         self.bridge.handle(event.clone(), Time(self.now));
         self.perform()?;
-        self.ledger.end_of_event(event, self.bridge.deadline())
+        let deadline = self.bridge.deadline();
+        match &mut self.judge {
+            Judge::Strict(ledger) => ledger.end_of_event(&event, deadline),
+            Judge::Lenient(lenient, _) => lenient.end_of_event(&event, deadline, self.now),
+        }
     }
 
     fn perform(&mut self) -> Check {
         while let Some(effect) = self.bridge.next_effect() {
             self.trace.effect(self.now, &effect);
-            self.ledger.effect(&effect)?;
+            match &mut self.judge {
+                Judge::Strict(ledger) => ledger.effect(&effect)?,
+                Judge::Lenient(lenient, _) => lenient.effect(&effect)?,
+            }
             match effect {
-                Effect::ToClient(frame) => {
-                    let text = String::from_utf8_lossy(&frame.0);
-                    if let Ok(frame) = Json::parse(text.trim_end()) {
-                        match &mut self.client {
-                            AnyClient::Modern(client) => client.hears(frame),
-                            AnyClient::Legacy(client) => client.hears(frame),
-                        }
-                    }
-                }
+                Effect::ToClient(frame) => self.client_hears(&frame.0),
                 Effect::ToServer(frame) => self.server_hears(&frame.0),
                 Effect::StartServer(generation) => {
                     let pause = *self.rng.pick(&[0, 0, 20, 700]);
@@ -309,6 +351,15 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    fn client_hears(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        let Ok(frame) = Json::parse(text.trim_end()) else { return };
+        match &mut self.client {
+            AnyClient::Modern(client) => client.hears(frame),
+            AnyClient::Legacy(client) => client.hears(frame),
+        }
     }
 
     fn server_hears(&mut self, bytes: &[u8]) {

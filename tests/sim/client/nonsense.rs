@@ -103,6 +103,9 @@ impl Client {
     /// A request that is well-formed, and refused before any server is looked at.
     fn refused(&mut self, method: &str, params: &str, code: i64) -> Wrote {
         let (ask, _) = self.ask(method, "");
+        if code == -32601 {
+            self.decides(&ask);
+        }
         let line = format!(
             "{{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"{method}\",\"params\":{params}}}",
             ask.id
@@ -123,7 +126,6 @@ impl Client {
     }
 
     pub(super) fn removed(&mut self) -> Wrote {
-        self.is_pinned = true;
         let method = *self.rng.pick(&REMOVED);
         let meta = format!("\"{P_VERSION}\":\"{MODERN}\",\"{P_CAPABILITIES}\":{{}}");
         self.refused(method, &format!("{{\"_meta\":{{{meta}}}}}"), -32601)
@@ -147,7 +149,6 @@ impl Client {
     }
 
     pub(super) fn illegal(&mut self) -> Wrote {
-        self.is_pinned = true;
         let (method, salient) = *self.rng.pick(&ILLEGAL);
         let (ask, capabilities) = self.ask(method, "");
         self.line(Ask { is_illegal: true, ..ask }, &capabilities, salient)

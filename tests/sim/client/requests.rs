@@ -62,6 +62,12 @@ impl Client {
         token
     }
 
+    /// A request with a good envelope decides the era, but for probes and ids in use (I1).
+    pub(super) fn decides(&mut self, ask: &Ask) {
+        let is_in_use = self.open.iter().any(|open| open.id == ask.id);
+        self.is_pinned |= ask.method != "server/discover" && !is_in_use;
+    }
+
     /// The line of a request, `more` standing before its `_meta`.
     pub(super) fn line(&mut self, ask: Ask, capabilities: &str, more: &str) -> Wrote {
         let mut meta = format!(
@@ -86,13 +92,13 @@ impl Client {
             comma(&ask.salient),
             comma(more),
         );
+        self.decides(&ask);
         let ask = Rc::new(ask);
         self.open.push(Rc::clone(&ask));
         (line.into_bytes(), Said::Request(ask))
     }
 
     pub(super) fn request(&mut self, method: &str, salient: &str) -> Wrote {
-        self.is_pinned |= method != "server/discover";
         let (ask, capabilities) = self.ask(method, salient);
         self.line(ask, &capabilities, "")
     }
@@ -137,7 +143,6 @@ impl Client {
     }
 
     pub(super) fn listen(&mut self) -> Wrote {
-        self.is_pinned = true;
         let (mut ask, capabilities) = self.ask("subscriptions/listen", "");
         let mut filter = Filter {
             tools: self.rng.chance(50),

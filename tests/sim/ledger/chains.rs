@@ -77,6 +77,10 @@ pub(super) struct Chain {
     pub(super) sent: u64,
     pub(super) sent_at: u64,
     pub(super) was_forwarded: bool,
+    /// It may have been sent to without a sign: its place in the order is not known.
+    is_order_unsure: bool,
+    /// How long it may have run without a sign: its absolute clock may be that much ahead.
+    unseen_ms: u64,
     pub(super) reply: Option<(u64, Reply)>,
     pub(super) is_overlong: bool,
     pub(super) slots: BTreeMap<String, Slot>,
@@ -105,6 +109,8 @@ impl Chain {
             sent: 0,
             sent_at: 0,
             was_forwarded: false,
+            is_order_unsure: false,
+            unseen_ms: 0,
             reply: None,
             is_overlong: false,
             slots: BTreeMap::new(),
@@ -143,6 +149,11 @@ impl Chain {
         self.slots.values().any(|slot| slot.source == Source::Roots)
     }
 
+    /// It may be, or have become, the newest although nothing showed it.
+    pub(super) fn is_unseen(&self) -> bool {
+        self.is_silent() || self.is_order_unsure
+    }
+
     pub(super) fn open_slots(&self) -> impl Iterator<Item = (&String, &Slot)> {
         self.slots.iter().filter(|(_, slot)| slot.answer.is_none())
     }
@@ -154,7 +165,7 @@ impl Chain {
 
     pub(super) fn is_timed_out(&self, now: u64) -> bool {
         match self.st {
-            St::Running { idle, latest } => idle <= now || latest <= now,
+            St::Running { idle, latest } => idle <= now || latest <= now + self.unseen_ms,
             St::Returning { is_silent, .. } => is_silent,
             St::Waiting { .. } | St::Visiting { .. } | St::Parked(_) | St::Over => false,
         }
@@ -285,11 +296,19 @@ impl Ledger {
         let until = now + self.settings.limits.mrtr_ttl_ms;
         let chain = &mut self.chains[number];
         chain.rounds += 1;
-        ensure(chain.rounds <= MOST_ROUNDS, "E27-rounds", || format!("{:?}", chain.ask))?;
+        let rule = match chain.st {
+            St::Waiting { .. } => "E27-rounds-of-folders",
+            _ => "E27-rounds",
+        };
+        ensure(chain.rounds <= MOST_ROUNDS, rule, || format!("{:?}", chain.ask))?;
         let left = match chain.st {
             St::Waiting { .. } | St::Visiting { .. } => max,
             St::Running { latest, .. } => latest.saturating_sub(now),
-            St::Returning { left, .. } => left,
+            St::Returning { left, since, is_silent } => {
+                chain.unseen_ms += if is_silent { now - since } else { 0 };
+                chain.is_order_unsure |= is_silent;
+                left
+            }
             St::Parked(_) | St::Over => {
                 return broken("I1-one-answer-each", format!("{:?} parks twice", chain.ask));
             }
@@ -389,8 +408,12 @@ impl Ledger {
         chain.may_miss |= self.batch.mixed_needs & !chain.newest.allows;
         chain.reply = None;
         (chain.sent, chain.sent_at) = (sent, sent_at);
+        chain.is_order_unsure = false;
         let token = chain.newest.token.is_some();
         chain.progress.forwarded(token);
+        if !chain.is_mrtr() {
+            self.watch_folders(number);
+        }
         Ok(())
     }
 
@@ -413,6 +436,7 @@ impl Ledger {
         let chain = &mut self.chains[number];
         chain.st = St::Running { idle, latest };
         (chain.sent, chain.sent_at) = (sent, sent_at);
+        chain.is_order_unsure = false;
         self.queued_are_due(number);
         self.check_level_told(number)
     }

@@ -188,7 +188,8 @@ impl Ledger {
                     ensure(false, "D6-a-free-lane-is-used", || format!("{:?}", chain.newest))?;
                 }
                 St::Waiting { since, is_ahead: false } => self.check_escape(*number, since)?,
-                St::Returning { since, .. } if chain.call.is_some() => {
+                // A request whose level is set keeps its place while folders are digested.
+                St::Returning { since, .. } if chain.call.is_some() && !self.is_digesting() => {
                     let is_forced = !self.settings.hold_lane && since + PATIENCE_MS <= self.now;
                     ensure(!is_free && !is_forced, "D6-answers-go", || {
                         format!("returned at {since}: {:?}", chain.newest)

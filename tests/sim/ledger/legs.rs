@@ -184,6 +184,9 @@ impl Ledger {
             // A refused retry leaves its chain as it was.
             (Some(number), verdict) if !matches!(verdict, Some(Verdict::Illegal)) => {
                 self.check_undelivered(number, code)?;
+                // Whatever the bridge itself ends, the server is told (F8, F10).
+                let is_told = self.chains[number].call.is_none() || !self.is_running();
+                ensure(is_told, "F10-cancelled-upward", || format!("{:?}", leg.ask))?;
                 self.chain_over(number);
             }
             _ => {}

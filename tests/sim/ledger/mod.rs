@@ -216,6 +216,7 @@ impl Ledger {
         if let Phase::Listing(until) = self.session.phase
             && until <= now
             && self.is_running()
+            && !self.is_closed_too_long()
         {
             self.tools_are_known(false);
         }

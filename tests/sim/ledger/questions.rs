@@ -6,7 +6,7 @@ use super::super::json::Json;
 use super::super::talk::{Kind, Question};
 use super::super::words::{self, ANSWER};
 use super::chains::{Source, St};
-use super::{Check, Ledger, broken, ensure};
+use super::{Check, Ledger, Mode, broken, ensure};
 
 /// The longest that questions gather (E6).
 const WINDOW_MS: u64 = 50;
@@ -35,7 +35,6 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Asked {
     pub(super) question: Rc<Question>,
-    at: u64,
     state: State,
     owner: Owner,
     /// More than one chain was open when it came; `None`: that cannot be seen.
@@ -46,10 +45,8 @@ pub(super) struct Asked {
     /// The folders question of no call (E20): surely, or perhaps.
     is_held: bool,
     may_be_held: bool,
-    /// Its first owner ended (E5).
-    has_moved: bool,
-    /// Lists and the like that ran when it came, and nothing that could carry it.
-    blockers: Vec<usize>,
+    /// What ran beside it and could not carry it, and when it is taken to wait for it.
+    blockers: Vec<(usize, u64)>,
 }
 
 impl Ledger {
@@ -66,10 +63,11 @@ impl Ledger {
         let at = self.asked.len();
         let running = self.live.iter().filter(|n| self.chains[**n].is_running());
         let running: Vec<_> = running.copied().collect();
+        let due = self.now + BLOCKED_MS;
+        let blockers = running.iter().map(|number| (*number, due)).collect();
         let carries = running.iter().any(|n| self.chains[*n].is_mrtr());
         self.asked.push(Asked {
             question: Rc::clone(question),
-            at: self.now,
             state: State::Open,
             owner: Owner::Unknown,
             is_contested: (!self.batch.is_mixed).then(|| self.open_chains(usize::MAX) > 1),
@@ -77,8 +75,7 @@ impl Ledger {
             must_be_refused: false,
             is_held: false,
             may_be_held: false,
-            has_moved: false,
-            blockers: if carries { Vec::new() } else { running },
+            blockers: if carries { Vec::new() } else { blockers },
         });
         self.open_questions.push(at);
         if question.kind == Kind::Roots && !self.settings.roots.is_empty() {
@@ -96,7 +93,7 @@ impl Ledger {
     fn predicted(&self, needs: u8, except: usize) -> Owner {
         let open = self.live.iter().filter(|n| **n != except && self.chains[**n].is_open());
         let open: Vec<_> = open.copied().collect();
-        if self.batch.is_mixed || open.iter().any(|n| self.chains[*n].is_silent()) {
+        if self.batch.is_mixed || open.iter().any(|n| self.chains[*n].is_unseen()) {
             return Owner::Unknown;
         }
         let newest = |fits: &dyn Fn(usize) -> bool| {
@@ -157,15 +154,20 @@ impl Ledger {
     pub(super) fn owner_ended(&mut self, number: usize) {
         for at in self.open_questions.clone() {
             let asked = &mut self.asked[at];
+            if asked.owner == Owner::Unknown {
+                let needs = asked.question.needs;
+                self.anyone_may_miss(needs);
+                continue;
+            }
             if !matches!(asked.owner, Owner::Running(n) | Owner::Parked(n) if n == number) {
                 continue;
             }
             asked.due = None;
-            asked.has_moved = true;
             let Some(is_contested) = asked.is_contested.filter(|_| !self.batch.is_mixed) else {
                 asked.owner = Owner::Unknown;
                 let needs = asked.question.needs;
                 self.anyone_may_miss(needs);
+                self.batch.mixed_needs |= needs;
                 continue;
             };
             if is_contested && self.open_chains(number) > 0 {
@@ -320,6 +322,7 @@ impl Ledger {
             format!("{:?}: {}", asked.question, frame.short(200))
         })?;
         let has_reason = asked.must_be_refused
+            || self.mode == Mode::Passed
             || asked.owner == Owner::Unknown
             || self.is_draining()
             || self.is_blocking(at)
@@ -329,14 +332,15 @@ impl Ledger {
                     self.chains[number].missing(lacking);
                     lacking != 0 && !matches!(self.chains[number].st, St::Parked(_))
                 }
-                Owner::Nobody => self.folders_may_be_refused() || self.batch.are_folders_blocking,
+                Owner::Nobody => self.folders_may_be_refused() || self.folders_block(),
                 Owner::Undeclared(_) | Owner::Unknown => true,
             };
-        self.batch.are_folders_blocking |= self.asked[at].is_held && self.is_blocking(at);
+        self.batch.are_folders_blocking |= self.folders_block();
         let asked = &self.asked[at];
         ensure(has_reason, "E5-needless-refusal", || format!("{asked:?}"))?;
         if let Owner::Running(number) | Owner::Parked(number) = asked.owner
             && self.chains[number].call.is_some()
+            && asked.question.needs & !self.chains[number].newest.allows == 0
             && !self.is_blocking(at)
         {
             self.batch.refused_early.push((at, number));
@@ -344,15 +348,31 @@ impl Ledger {
         Ok(())
     }
 
+    /// A request goes up that cannot carry the folders question: does it wait for it (E20)?
+    pub(super) fn watch_folders(&mut self, number: usize) {
+        let due = self.now + BLOCKED_MS;
+        for at in &self.open_questions {
+            if self.asked[*at].is_held {
+                self.asked[*at].blockers.push((number, due));
+            }
+        }
+    }
+
     /// Does something wait for this question that cannot carry it (E20)?
     fn is_blocking(&self, at: usize) -> bool {
-        let asked = &self.asked[at];
         let runs = |n: &usize| self.chains[*n].is_running();
         let carried = self.live.iter().any(|n| runs(n) && self.chains[*n].is_open());
-        let waited = |n: &usize| self.chains[*n].sent_at.max(asked.at) + BLOCKED_MS <= self.now;
-        let is_blocked = asked.blockers.iter().any(|n| runs(n) && waited(n))
-            || (asked.is_held && self.live.iter().any(|n| runs(n) && waited(n)));
-        is_blocked && !carried
+        let blockers = self.asked[at].blockers.iter();
+        blockers.into_iter().any(|(n, due)| *due <= self.now && runs(n)) && !carried
+    }
+
+    /// Does something wait for one of the folders questions? Then all of them are refused.
+    fn folders_block(&self) -> bool {
+        let held = self
+            .open_questions
+            .iter()
+            .filter(|at| self.asked[**at].is_held || self.asked[**at].may_be_held);
+        self.batch.are_folders_blocking || held.into_iter().any(|at| self.is_blocking(*at))
     }
 
     fn folders_may_be_refused(&self) -> bool {
@@ -367,7 +387,7 @@ impl Ledger {
     }
 
     /// At the end of an event: no question waits longer than it may.
-    pub(super) fn check_questions(&self) -> Check {
+    pub(super) fn check_questions(&mut self) -> Check {
         for at in &self.open_questions {
             let asked = &self.asked[*at];
             ensure(!asked.must_be_refused, "E20-E9-refused-at-once", || format!("{asked:?}"))?;
@@ -378,10 +398,12 @@ impl Ledger {
                 && !self.are_folders_unsure
                 && self.held_until.is_some_and(|until| until <= self.now);
             ensure(!is_held_too_long, "E20-folders-expire", || format!("{asked:?}"))?;
-            // One that moved here while a list ran is not watched.
-            let is_watched = self.settings.limits.parallel == 1 && !asked.has_moved;
-            let blocked = is_watched && self.is_blocking(*at);
+            let blocked = self.settings.limits.parallel == 1 && self.is_blocking(*at);
             ensure(!blocked, "E20-blocked", || format!("{asked:?}"))?;
+        }
+        // Looked at once: what carried it then may not later (E20).
+        for at in &self.open_questions {
+            self.asked[*at].blockers.retain(|(_, due)| *due > self.now);
         }
         Ok(())
     }

@@ -6,6 +6,12 @@ use std::rc::Rc;
 use super::super::talk::{Offers, Reply};
 use super::{Check, Ledger, Mode, broken, ensure};
 
+/// A process that ends while it serves is followed by the next one after this, doubling, and not
+/// more often than that in a minute (H12).
+const BACKOFF_MS: u64 = 100;
+const BACKOFF_LONGEST_MS: u64 = 10_000;
+const CRASHES: usize = 5;
+const MINUTE_MS: u64 = 60_000;
 /// A server that closed its output is ended after this (H12).
 const CLOSED_MS: u64 = 100;
 
@@ -74,6 +80,8 @@ pub(super) struct Session {
     /// A server that is modern stays so (I7).
     pub(super) is_modern: bool,
     discovered_late: bool,
+    /// When processes ended that served.
+    crashes: Vec<u64>,
     pub(super) wants_initialized: bool,
 }
 
@@ -103,6 +111,11 @@ impl Ledger {
         self.session.generation == generation && self.is_running()
     }
 
+    /// Is the process to be ended because it closed its output?
+    pub(super) fn is_closed_too_long(&self) -> bool {
+        self.session.closed_at.is_some_and(|at| at + CLOSED_MS <= self.now)
+    }
+
     /// May the client's requests go up?
     pub(super) fn is_ready(&self) -> bool {
         self.is_running()
@@ -123,13 +136,22 @@ impl Ledger {
         ensure(!self.session.is_unstartable, "H13-unstartable-stays", || "started again".into())?;
         self.session.generation = generation;
         self.session.process = Process::Asked;
-        Ok(())
+        self.check_backoff()
+    }
+
+    fn check_backoff(&self) -> Check {
+        let now = self.now;
+        let recent = self.session.crashes.iter().filter(|at| **at + MINUTE_MS > now).count();
+        ensure(recent < CRASHES, "H12-crash-loop", || format!("{recent} ends within a minute"))?;
+        let Some(last) = self.session.crashes.last().filter(|_| recent > 0) else { return Ok(()) };
+        let wait = (BACKOFF_MS << (recent - 1)).min(BACKOFF_LONGEST_MS);
+        ensure(last + wait <= now, "H12-backoff", || format!("ended at {last}, started at {now}"))
     }
 
     pub(super) fn stop_server(&mut self, generation: u32) -> Check {
         let is_current = generation == self.session.generation && self.is_running();
         ensure(is_current, "H10-stops-the-current", || format!("stop {generation}"))?;
-        let is_kept_waiting = self.session.closed_at.is_some_and(|at| at + CLOSED_MS <= self.now);
+        let is_kept_waiting = self.is_closed_too_long();
         let is_shaking = matches!(self.session.phase, Phase::Hello | Phase::Probing);
         ensure(
             is_kept_waiting || is_shaking || self.mode == Mode::Relayed,
@@ -173,6 +195,9 @@ impl Ledger {
     /// The process is gone, or about to go: nothing it was asked will be answered.
     fn lose(&mut self, is_stopped: bool) -> Check {
         let was_ready = self.is_ready_phase();
+        if was_ready && self.mode != Mode::Relayed {
+            self.session.crashes.push(self.now);
+        }
         self.session.sent.clear();
         self.session.owed.clear();
         self.session.level = None;
@@ -318,11 +343,8 @@ impl Ledger {
         ensure(!self.session.wants_initialized || !self.is_running(), "H5-initialized", || {
             "the handshake was accepted and initialized was not sent".into()
         })?;
-        if let Some(at) = self.session.closed_at {
-            ensure(at + CLOSED_MS > self.now, "H12-closed-output-is-ended", || {
-                format!("closed at {at}")
-            })?;
-        }
-        Ok(())
+        ensure(!self.is_closed_too_long(), "H12-closed-output-is-ended", || {
+            format!("closed at {:?}", self.session.closed_at)
+        })
     }
 }

@@ -242,7 +242,7 @@ impl Ledger {
 
     pub(super) fn server_changed(&mut self, topic: &Topic) {
         self.lists_changed(topic);
-        let is_slow = self.is_slow;
+        let (is_slow, is_ready) = (self.is_slow, self.is_ready());
         let offers = Rc::clone(&self.session.offers);
         for (id, stream) in &mut self.streams.open {
             let is_offered = match topic {
@@ -251,10 +251,13 @@ impl Ledger {
                 Topic::Resources => offers.resources_changed,
                 Topic::Updated(_) => offers.subscribe,
             };
-            if !stream.wants(topic) || !is_offered {
+            if !stream.wants(topic) || !(is_offered || stream.is_reviving && !is_ready) {
                 continue;
             }
-            if stream.honoured.is_none() || stream.is_reviving || is_slow {
+            if stream.is_reviving && !is_ready {
+                // It is told all anew once the process is ready; this may go down before.
+                stream.stale.insert(topic.clone());
+            } else if stream.honoured.is_none() || stream.is_reviving || is_slow {
                 stream.kept.insert(topic.clone());
             } else {
                 self.streams.due.push((id.clone(), topic.clone()));
@@ -327,7 +330,8 @@ impl Ledger {
     /// Before the effects of an event are booked: streams that have nothing to wait for any more
     /// are told everything.
     pub(super) fn settle_revived(&mut self) {
-        if !self.is_ready() {
+        // A process whose time is up is ended first.
+        if !self.is_ready() || self.is_closed_too_long() {
             return;
         }
         let is_over = self.ready_at + OPENING_MS <= self.now;

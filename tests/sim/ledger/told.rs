@@ -79,7 +79,9 @@ impl Ledger {
         let chain = &self.chains[number];
         let ask = &chain.newest;
         let is_owed = self.legs.get(&ask.id).is_some_and(|leg| leg.chain == Some(number));
-        let runs = chain.is_running() || chain.is_silent();
+        // What was held back goes down right before the outcome (F5).
+        let is_ending = self.batch.replied.contains(&number);
+        let runs = chain.is_running() || chain.is_silent() || is_ending;
         ensure(is_owed && runs, "F2-only-while-it-runs", || format!("{:?} {}", chain.st, text()))?;
         ensure(ask.token.as_ref() == Some(&token), "F1-its-own-token", || {
             format!("{ask:?} {}", text())
@@ -118,7 +120,7 @@ impl Ledger {
         let asked = running.filter(|chain| chain.newest.level.is_some());
         let newest = asked.max_by_key(|chain| chain.sent).and_then(|chain| chain.newest.level);
         let is_certain =
-            !self.batch.is_mixed && !self.live.iter().any(|n| self.chains[*n].is_silent());
+            !self.batch.is_mixed && !self.live.iter().any(|n| self.chains[*n].is_unseen());
         let wanted = newest.is_some_and(|from| level >= from) && !self.is_slow;
         self.told.logs.push((number, is_certain.then_some(wanted)));
     }

@@ -177,20 +177,24 @@ impl Ledger {
             matches!(chain.st, St::Parked(_)) && chain.call.is_some() && chain.sent < sent
         });
         let until = now + self.settings.limits.request_timeout_ms;
-        for other in &self.live {
-            let chain = &mut self.chains[*other];
-            if let St::Running { idle, latest } = &mut chain.st
-                && is_oldest
-                && chain.sent > sent
-                && *idle <= now
-                && *latest > now
-            {
-                *idle = until;
-                self.batch.excused.push(*other);
-                return true;
+        let waits = |n: &&usize, is_due: &dyn Fn(u64, usize) -> bool| match self.chains[**n].st {
+            St::Running { idle, latest } => {
+                self.chains[**n].sent > sent && latest > now && is_due(idle, **n)
             }
+            _ => false,
+        };
+        let is_due = |idle: u64, _: usize| idle <= now;
+        let was_due = |_: u64, n: usize| self.batch.excused.contains(&n);
+        let found = self.live.iter().find(|n| waits(n, &is_due));
+        let found = found.or_else(|| self.live.iter().find(|n| waits(n, &was_due))).copied();
+        if let (true, Some(other)) = (is_oldest, found) {
+            if let St::Running { idle, .. } = &mut self.chains[other].st {
+                *idle = until;
+            }
+            self.batch.excused.push(other);
+            return true;
         }
-        self.live.iter().any(|n| self.chains[*n].is_silent())
+        self.live.iter().any(|n| self.chains[*n].is_unseen())
     }
 
     /// A response upward: to a ping, a hopeless request, or a question.

@@ -35,7 +35,14 @@ impl Server {
 
     /// Places of the calls that may be answered now; a serial server sees the first only.
     fn ready_calls(&self) -> Vec<usize> {
-        let may = |call: &Call| !call.is_silent && (call.waits.is_empty() || !call.is_patient);
+        let insists = |call: &Call| {
+            self.habits.insists
+                && words::is_mrtr(&call.method)
+                && call.asked < self.habits.questions
+        };
+        let may = |call: &Call| {
+            !call.is_silent && !insists(call) && (call.waits.is_empty() || !call.is_patient)
+        };
         let seen = if self.habits.serial { 1 } else { usize::MAX };
         let calls = self.calls.iter().enumerate().take(seen);
         calls.filter(|(_, call)| may(call)).map(|(at, _)| at).collect()
@@ -69,7 +76,7 @@ impl Server {
 
     fn answer_to(&mut self, call: &Call) -> Out {
         if words::is_mrtr(&call.method)
-            && self.rng.chance(if self.visits.contains_key(&call.key) { 40 } else { 5 })
+            && self.rng.chance(if self.visits.contains_key(&call.key) { 40 } else { 10 })
         {
             return self.demand_visits(call);
         }
