@@ -23,6 +23,7 @@
 //! stands where its decision is taken.
 
 pub mod args;
+pub mod bounds;
 pub mod bridge;
 pub mod message;
 pub mod shell;

@@ -59,9 +59,15 @@ impl Ambient {
 
     /// The server does not want to know any more (E25). True when it was one of these.
     pub(super) fn withdraw(&mut self, id: &Id) -> bool {
-        let before = self.roots.len();
-        self.roots.retain(|(held, _)| held != id);
-        self.roots.len() < before
+        let Some(at) = self.roots.iter().position(|(held, _)| held == id) else { return false };
+        let (_, question) = self.roots.remove(at);
+        self.acquit(question);
+        true
+    }
+
+    /// Nothing waits for this question any more.
+    pub(super) fn acquit(&mut self, question: QuestionId) {
+        self.suspects.retain(|suspect| suspect.question != question);
     }
 
     /// Is this the question, or one of those, that is held here?

@@ -53,6 +53,13 @@ pub(super) struct Question {
     pub(super) answer: Option<String>,
 }
 
+impl Question {
+    /// Bytes it keeps.
+    fn size(&self) -> usize {
+        self.asked.params.len() + self.answer.as_ref().map_or(0, String::len)
+    }
+}
+
 /// The window in which questions that belong together gather (E6).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
@@ -164,6 +171,20 @@ impl Chain {
     /// A chain that may carry a question: its call is open upstream and of the right method (E5).
     pub(super) fn is_open(&self) -> bool {
         self.call.is_some() && self.request.method.is_mrtr()
+    }
+
+    /// Bytes it keeps: of its request, its questions, and an outcome that nobody was told yet.
+    fn size(&self) -> usize {
+        let outcome = match &self.state {
+            State::Parked { outcome: Some(outcome), .. } => outcome.len(),
+            State::Parked { outcome: None, .. }
+            | State::Waiting { .. }
+            | State::Leveling { .. }
+            | State::Visiting { .. }
+            | State::Running { .. }
+            | State::Returning { .. } => 0,
+        };
+        self.request.size() + outcome + self.questions.iter().map(Question::size).sum::<usize>()
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -346,6 +367,31 @@ impl Chains {
             }
         }
         None
+    }
+
+    /// Questions of the server that wait in chains, and the bytes of them.
+    pub(super) fn server_questions(&self) -> (usize, usize) {
+        self.asked().fold((0, 0), |(count, bytes), asked| (count + 1, bytes + asked.size()))
+    }
+
+    /// The one that was asked first.
+    pub(super) fn oldest_server_question(&self) -> Option<QuestionId> {
+        self.asked().map(|question| question.id).min()
+    }
+
+    fn asked(&self) -> impl Iterator<Item = &Question> {
+        let questions = self.all.values().flat_map(|chain| &chain.questions);
+        questions.filter(|question| matches!(question.source, Source::Server(_)))
+    }
+
+    /// Bytes that parked chains keep.
+    pub(super) fn parked_bytes(&self) -> usize {
+        self.all.values().filter(|chain| chain.is_parked()).map(Chain::size).sum()
+    }
+
+    /// Bytes that all chains keep.
+    pub(super) fn bytes(&self) -> usize {
+        self.all.values().map(Chain::size).sum()
     }
 
     /// Bytes of the requests that wait for the lane.

@@ -118,6 +118,7 @@ impl Bridge {
             State::Parked { outcome: ref mut kept, .. } => {
                 *kept = Some(outcome);
                 self.chains.all.insert(id, chain);
+                self.abandon_oldest_parked();
             }
             State::Waiting { leg, .. }
             | State::Leveling { leg, .. }
@@ -164,7 +165,8 @@ impl Bridge {
             self.say(Level::Warning, finding);
         }
         if method.is_list() {
-            self.memory.remember(method, cursor(&chain.request.params()), &out);
+            let most = self.settings.limits.kept_bytes();
+            self.memory.remember(method, cursor(&chain.request.params()), &out, most);
         }
         out
     }
@@ -235,7 +237,13 @@ impl Bridge {
 
     /// Once no more requests can come and none is unanswered, the program is done (H11).
     pub(super) fn finish_draining(&mut self) {
-        if !self.front.closed || self.has_ended || self.front.in_flight() > 0 {
+        if !self.front.closed || self.has_ended {
+            return;
+        }
+        if self.settings.hold_lane && self.lane.has_requests() {
+            self.free_held_lane();
+        }
+        if self.front.in_flight() > 0 {
             return;
         }
         if self.listen.is_opening() || self.has_relayed() {
@@ -248,6 +256,16 @@ impl Bridge {
         self.refuse_roots();
         self.close_streams();
         self.exit(self.status());
+    }
+
+    /// No client comes back after the end of input: a parked chain that holds the lane is given up
+    /// for what waits behind it (H11).
+    fn free_held_lane(&mut self) {
+        let holds = |id: &ChainId| self.chains.all.get(id).is_some_and(Chain::is_parked);
+        let parked: Vec<_> = self.lane.running().filter(holds).collect();
+        for chain in parked {
+            self.abandon(chain, "the client has gone");
+        }
     }
 
     /// Is a request unanswered that was only passed on?

@@ -4,6 +4,7 @@ use super::event::{Level, Line};
 use super::front::{Era, Held, Leg, Request, Seat};
 use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
 use super::{Bridge, ServerEra, chain::Chain};
+use crate::bounds::{MOST_HELD, SMALL};
 use crate::message::envelope::Envelope;
 use crate::message::object::{Body, Object, Spans};
 use crate::message::params;
@@ -143,18 +144,23 @@ impl Bridge {
 
     /// Is there room for one more unanswered request (R)?
     fn check_room(&self, held: &Held) -> Result<(), Refusal> {
-        if matches!(held.request.method, Method::Discover | Method::Listen) {
-            return Ok(());
-        }
-        if self.front.in_flight() >= self.settings.limits.in_flight {
+        let is_exempt = held.request.method.is_exempt();
+        let has_seat = if is_exempt {
+            self.front.held.len() < MOST_HELD
+        } else {
+            self.front.counted() < self.settings.limits.in_flight
+        };
+        if !has_seat {
             return Err(Refusal::Overloaded("--max-in-flight"));
         }
         let waiting = self.front.held_bytes() + self.chains.waiting_bytes();
         let size = held.request.size();
-        if waiting > 0 && waiting + size > self.settings.limits.buffer_bytes {
-            return Err(Refusal::Overloaded("--max-buffer-bytes"));
+        let fits = waiting == 0 || waiting + size <= self.settings.limits.buffer_bytes;
+        if fits || (is_exempt && size <= SMALL) {
+            Ok(())
+        } else {
+            Err(Refusal::Overloaded("--max-buffer-bytes"))
         }
-        Ok(())
     }
 
     /// Steps 6 to 9 of table B: what can be judged only now that the server is known.

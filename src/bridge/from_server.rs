@@ -5,6 +5,7 @@ use super::event::{Generation, Level, Line};
 use super::ids::ServerId;
 use super::listen::Topic;
 use super::upstream::{Phase, Purpose};
+use crate::bounds::{NOISE_SHOWN, SHOWN};
 use crate::message::object::{Body, Object, is_object};
 use crate::message::questions;
 use crate::message::refusal::Refusal;
@@ -13,12 +14,6 @@ use crate::message::vocabulary::Method;
 use crate::message::wire::{self, FromServer, Id};
 use std::borrow::Cow;
 use std::fmt::Write as _;
-
-/// Lines of one process that are no messages and are shown to the person.
-const NOISE_SHOWN: u32 = 50;
-
-/// How much of such a line is shown.
-const SHOWN: usize = 200;
 
 impl Bridge {
     pub(super) fn server_line(&mut self, generation: Generation, line: Line) {

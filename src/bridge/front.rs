@@ -131,6 +131,13 @@ impl Front {
         self.seats.values().filter(|seat| **seat != Seat::Stream).count()
     }
 
+    /// Of those, the ones that count against `--max-in-flight` (R): not what is cheap to answer,
+    /// as soon as there is a server.
+    pub(super) fn counted(&self) -> usize {
+        let exempt = self.held.iter().filter(|held| held.request.method.is_exempt()).count();
+        self.in_flight() - exempt
+    }
+
     /// Bytes of the requests that wait for the handshake.
     pub(super) fn held_bytes(&self) -> usize {
         self.held.iter().map(|held| held.request.size()).sum()

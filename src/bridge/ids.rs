@@ -5,7 +5,7 @@
 pub(super) struct ChainId(pub(super) u64);
 
 /// One question of the server for its whole life, whoever carries it at the time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct QuestionId(pub(super) u64);
 
 /// A request of ours to the server. Never used twice, restarts included, so a late reply cannot

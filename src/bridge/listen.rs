@@ -18,7 +18,9 @@
 use super::event::Time;
 use super::ids::ServerId;
 use super::table::Table;
-use crate::message::notes::Filter;
+use crate::bounds::MOST_KEPT;
+use crate::message::notes::{self, Filter};
+use crate::message::object::{Object, quoted};
 use crate::message::wire::Id;
 
 /// How long a stream waits for its subscriptions before it goes on without the missing (G6).
@@ -42,6 +44,17 @@ impl Topic {
             Topic::Resources => "notifications/resources/list_changed",
             Topic::Updated(_) => "notifications/resources/updated",
         }
+    }
+}
+
+impl Topic {
+    /// The parameters of its notification with nothing but what they must have.
+    pub(super) fn plainly(&self, stream: &Id) -> String {
+        let text = match self {
+            Topic::Updated(uri) => format!("{{\"uri\":{}}}", quoted(uri)),
+            Topic::Tools | Topic::Prompts | Topic::Resources => "{}".into(),
+        };
+        notes::change(Object::parse(&text).as_ref(), stream.text())
     }
 }
 
@@ -85,6 +98,28 @@ impl Stream {
         let mut kept = self.kept.take();
         kept.retain(|(topic, _)| self.stage == Stage::Open && self.wants(topic));
         kept
+    }
+
+    /// Keeps a change that may not go down yet. Equal changes are one; the last one is what counts
+    /// (G10).
+    pub(super) fn keep(&mut self, id: &Id, topic: &Topic, params: String) {
+        if self.kept_bytes() + params.len() <= MOST_KEPT {
+            return self.kept.insert(topic.clone(), params);
+        }
+        let watched = match topic {
+            Topic::Updated(uri) => {
+                self.honoured.uris.iter().find(|watched| is_within(uri, watched))
+            }
+            Topic::Tools | Topic::Prompts | Topic::Resources => None,
+        };
+        let topic = watched.map_or(topic.clone(), |watched| Topic::Updated(watched.clone()));
+        let params = topic.plainly(id);
+        self.kept.insert(topic, params);
+    }
+
+    /// Bytes of what is kept.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.kept.values().map(String::len).sum()
     }
 
     /// Does it want to hear this (G8, G9)?
@@ -172,20 +207,21 @@ impl Listen {
     }
 
     /// Ends a stream: the URIs that nobody watches any more. `None`: there is no such stream.
-    pub(super) fn remove(&mut self, id: &Id) -> Option<Vec<String>> {
+    pub(super) fn remove(&mut self, id: &Id) -> Option<Vec<(String, Watch)>> {
         self.streams.remove(id)?;
         Some(self.drop_unwatched())
     }
 
     /// Forgets URIs that no stream names and gives them back, to be unsubscribed (G7).
-    fn drop_unwatched(&mut self) -> Vec<String> {
-        let is_named =
-            |uri: &&String| self.streams.values().any(|stream| stream.honoured.uris.contains(uri));
-        let gone: Vec<_> = self.watched.keys().filter(|uri| !is_named(uri)).cloned().collect();
-        for uri in &gone {
-            self.watched.remove(uri);
-        }
-        gone
+    fn drop_unwatched(&mut self) -> Vec<(String, Watch)> {
+        let streams = &self.streams;
+        let is_named = |uri: &String| streams.values().any(|s| s.honoured.uris.contains(uri));
+        self.watched.take_unless(is_named)
+    }
+
+    /// Bytes of what all streams keep.
+    pub(super) fn kept_bytes(&self) -> usize {
+        self.streams.values().map(Stream::kept_bytes).sum()
     }
 
     /// Is a stream still without its acknowledgement?

@@ -2,14 +2,12 @@
 //!
 //! Bounded by count and bytes; the list remembered longest ago is evicted first.
 
+use crate::bounds::MOST_LISTS;
 use crate::message::vocabulary::Method;
 use std::collections::VecDeque;
 
 /// A list that has waited this long for a busy lane is answered from here (D6).
 pub(super) const LIST_WAITS_MS: u64 = 1000;
-
-const MOST_LISTS: usize = 64;
-const MOST_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 struct Remembered {
@@ -27,14 +25,15 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn remember(&mut self, method: Method, cursor: &str, outcome: &str) {
+    /// Keeps a list, where all of them together stay within `most` bytes.
+    pub(super) fn remember(&mut self, method: Method, cursor: &str, outcome: &str, most: usize) {
         self.drop_where(|list| list.method == method && &*list.cursor == cursor);
-        if outcome.len() > MOST_BYTES {
+        if outcome.len() > most {
             return;
         }
         self.bytes += outcome.len();
         self.lists.push_back(Remembered { method, cursor: cursor.into(), outcome: outcome.into() });
-        while self.lists.len() > MOST_LISTS || self.bytes > MOST_BYTES {
+        while self.lists.len() > MOST_LISTS || self.bytes > most {
             if let Some(oldest) = self.lists.pop_front() {
                 self.bytes -= oldest.outcome.len();
             }
@@ -44,6 +43,11 @@ impl Memory {
     pub(super) fn recall(&self, method: Method, cursor: &str) -> Option<&str> {
         let list = self.lists.iter().find(|l| l.method == method && &*l.cursor == cursor)?;
         Some(&list.outcome)
+    }
+
+    /// Bytes of all lists.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The server said that these lists have changed.
@@ -74,18 +78,22 @@ mod tests {
     #[test]
     fn bounded_and_exact() {
         let mut memory = Memory::default();
-        memory.remember(Method::ToolsList, "", "a");
-        memory.remember(Method::ToolsList, "\"\"", "b");
-        memory.remember(Method::ToolsList, "", "c");
+        memory.remember(Method::ToolsList, "", "a", 99);
+        memory.remember(Method::ToolsList, "\"\"", "b", 99);
+        memory.remember(Method::ToolsList, "", "c", 99);
         assert_eq!(memory.recall(Method::ToolsList, ""), Some("c"));
         assert_eq!(memory.recall(Method::ToolsList, "\"\""), Some("b"));
         assert_eq!(memory.recall(Method::PromptsList, ""), None);
         memory.forget(&[Method::ToolsList]);
         assert_eq!((memory.lists.len(), memory.bytes), (0, 0));
         for n in 0..200 {
-            memory.remember(Method::ToolsList, &n.to_string(), "x");
+            memory.remember(Method::ToolsList, &n.to_string(), "x", 99);
         }
         assert_eq!(memory.lists.len(), MOST_LISTS);
         assert_eq!(memory.recall(Method::ToolsList, "199"), Some("x"));
+        memory.remember(Method::ToolsList, "", "long", 5);
+        assert_eq!((memory.lists.len(), memory.bytes()), (2, 5));
+        memory.remember(Method::ToolsList, "", "longer", 5);
+        assert_eq!(memory.recall(Method::ToolsList, ""), None, "it would be all there is");
     }
 }

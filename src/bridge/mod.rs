@@ -54,12 +54,6 @@ pub use settings::{Limits, ServerEra, Settings};
 /// Fills its argument with random bytes; the only source of randomness of the core.
 pub type Entropy = Box<dyn FnMut(&mut [u8]) + Send>;
 
-/// Parked chains at once; one more abandons the oldest (E14).
-const MOST_PARKED: usize = 32;
-
-/// Rounds of questions in one chain (E27).
-const MOST_ROUNDS: u32 = 50;
-
 /// The bridge between one client and one wrapped server.
 pub struct Bridge {
     settings: Settings,
@@ -146,8 +140,10 @@ impl Bridge {
                 self.exit(u8::try_from(128 + signal).unwrap_or(u8::MAX));
             }
         }
-        self.on_wake();
-        self.finish_draining();
+        if !self.has_ended {
+            self.on_wake();
+            self.finish_draining();
+        }
     }
 
     /// The next consequence, in order; `None` when all are drained.
@@ -159,6 +155,18 @@ impl Bridge {
     #[must_use]
     pub fn deadline(&self) -> Option<Time> {
         if self.has_ended { None } else { self.next_deadline() }
+    }
+
+    /// Bytes of messages that the bridge keeps for later: what of `--max-buffer-bytes` is not left
+    /// for queues (R).
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        self.front.held_bytes()
+            + self.chains.bytes()
+            + self.memory.bytes()
+            + self.listen.kept_bytes()
+            + self.relay.as_ref().map_or(0, Relay::waiting_bytes)
+            + self.modern.as_ref().map_or(0, Modern::waiting_bytes)
     }
 
     fn say(&mut self, level: Level, text: impl Into<String>) {

@@ -20,7 +20,6 @@ pub(super) struct Modern {
     open: Table<ServerId, Id>,
     /// Requests that wait for a process, with the line they came in.
     waiting: VecDeque<(Id, String)>,
-    waiting_bytes: usize,
 }
 
 impl Modern {
@@ -31,6 +30,11 @@ impl Modern {
     /// Does a request wait for a process?
     pub(super) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
+    }
+
+    /// Bytes of what waits for a process.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting.iter().map(|(_, line)| line.len()).sum()
     }
 
     fn is_in_use(&self, id: &Id) -> bool {
@@ -68,7 +72,6 @@ impl Bridge {
         self.upstream.phase = Phase::Ready;
         self.upstream.is_wanted = false;
         let Some(modern) = &mut self.modern else { return };
-        modern.waiting_bytes = 0;
         for (id, line) in std::mem::take(&mut modern.waiting) {
             self.pass_up(id, &line);
         }
@@ -111,7 +114,6 @@ impl Bridge {
                     Ok(()) if self.upstream.is_ready() => self.pass_up(id, &text),
                     Ok(()) => {
                         if let Some(modern) = &mut self.modern {
-                            modern.waiting_bytes += text.len();
                             modern.waiting.push_back((id, text));
                         }
                         self.want_server();
@@ -135,7 +137,7 @@ impl Bridge {
             >= limits.in_flight + limits.subscriptions
         {
             Err(Refusal::Overloaded("--max-in-flight"))
-        } else if modern.waiting_bytes > limits.buffer_bytes {
+        } else if modern.waiting_bytes() > limits.buffer_bytes {
             Err(Refusal::Overloaded("--max-buffer-bytes"))
         } else {
             Ok(())
@@ -243,7 +245,6 @@ impl Bridge {
     /// Nor will what waits be sent.
     pub(super) fn refuse_waiting_to_pass(&mut self, refusal: &Refusal) {
         let Some(modern) = &mut self.modern else { return };
-        modern.waiting_bytes = 0;
         for (id, _) in std::mem::take(&mut modern.waiting) {
             self.refuse_line(Some(&id), refusal);
         }

@@ -3,15 +3,13 @@
 //! Knows no chain and no token but by text, reads no clock, sends nothing.
 
 use super::event::Time;
+use crate::bounds::MOST_TOKENS;
 use crate::message::decimal::Decimal;
 use crate::message::notes::Update;
 
 /// Updates a second for one token (F5). A burst up to this many passes whole.
 const PER_SECOND: u32 = 20;
 const SECOND_MS: u64 = 1000;
-
-/// Tokens whose last value is kept (F4); a chain has no more legs than this.
-const MOST_TOKENS: usize = 64;
 
 /// What becomes of an update.
 #[derive(Debug, PartialEq, Eq)]

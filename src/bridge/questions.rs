@@ -1,13 +1,14 @@
 //! Questions on their way: who carries one, how it reaches the client, how its answer gets back
 //! (E).
 
+use super::Bridge;
 use super::ambient::DIGEST_MS;
 use super::chain::{Chain, Owner, Question, Source, State, Window};
 use super::event::Level;
 use super::front::{Held, Leg, Request, Seat};
 use super::ids::{ChainId, QuestionId};
 use super::lane::RETRY_WAITS_MS;
-use super::{Bridge, MOST_PARKED, MOST_ROUNDS};
+use crate::bounds::{MOST_PARKED, MOST_QUESTIONS, MOST_ROUNDS};
 use crate::message::capabilities::Capabilities;
 use crate::message::object::Object;
 use crate::message::params;
@@ -25,9 +26,8 @@ impl Bridge {
             let roots = questions::roots_result(&self.settings.roots);
             return self.reply(&server_id, Kind::Roots, &roots);
         }
-        let id = self.chains.next_question();
         let question = Question {
-            id,
+            id: self.chains.next_question(),
             source: Source::Server(server_id),
             asked,
             is_contested: self.chains.open() > 1,
@@ -35,23 +35,20 @@ impl Bridge {
             answer: None,
         };
         self.place(question);
-        let running: Vec<_> = self.lane.running().collect();
-        if let Some(lists) = self.only_uncarrying(&running) {
-            self.ambient.suspect(id, lists, self.now);
-        }
+        self.bound_questions();
     }
 
-    /// What runs, if something runs and none of it could carry a question (E20).
-    fn only_uncarrying(&self, running: &[ChainId]) -> Option<Vec<ChainId>> {
-        let running: Vec<_> = running
-            .iter()
-            .filter(|id| self.chains.all.get(id).is_some_and(Chain::is_running))
-            .copied()
-            .collect();
+    /// Something runs beside a question that waits, and none of it can carry it: does it wait for
+    /// the answer (E20)?
+    fn suspect_what_runs(&mut self, question: QuestionId) {
+        let is_running = |id: &ChainId| self.chains.all.get(id).is_some_and(Chain::is_running);
+        let running: Vec<_> = self.lane.running().filter(is_running).collect();
         let carries = |id: &ChainId| {
             self.chains.all.get(id).is_some_and(|chain| chain.request.method.is_mrtr())
         };
-        (!running.is_empty() && !running.iter().any(carries)).then_some(running)
+        if !running.is_empty() && !running.iter().any(carries) {
+            self.ambient.suspect(question, running, self.now);
+        }
     }
 
     /// Gives a question to the chain that carries it (E5), or deals with it at once.
@@ -69,9 +66,11 @@ impl Bridge {
                 }
             }
             Owner::Parked(id) => {
+                let waits = question.id;
                 if let Some(chain) = self.chains.all.get_mut(&id) {
                     chain.questions.push(question);
                 }
+                self.suspect_what_runs(waits);
             }
             Owner::Undeclared(id) => self.refuse_undeclared(id, &question),
             Owner::Nobody => self.place_ambient(question),
@@ -97,6 +96,7 @@ impl Bridge {
             Kind::Roots => {
                 let until = self.now.after(self.settings.limits.mrtr_ttl_ms);
                 self.ambient.hold_roots(server_id, question.id, until);
+                self.suspect_what_runs(question.id);
             }
             kind @ (Kind::Form | Kind::Url | Kind::Sampling) => {
                 let text = format!(
@@ -148,8 +148,30 @@ impl Bridge {
 
     /// The server withdrew a request of its own (E25).
     pub(super) fn withdraw(&mut self, server_id: &Id) {
-        if self.chains.withdraw(server_id).is_none() && self.ambient.withdraw(server_id) {
+        if let Some((_, question)) = self.chains.withdraw(server_id) {
+            self.ambient.acquit(question.id);
+        } else if self.ambient.withdraw(server_id) {
             self.close_ambient();
+        }
+    }
+
+    /// Keeps the questions in bounds, by number and by bytes: the oldest is refused (R).
+    fn bound_questions(&mut self) {
+        let most = self.settings.limits.kept_bytes();
+        loop {
+            let (count, bytes) = self.chains.server_questions();
+            let is_full = count > 1 && (count > MOST_QUESTIONS || bytes > most);
+            if is_full && let Some(oldest) = self.chains.oldest_server_question() {
+                self.say(
+                    Level::Warning,
+                    "the server asks too much at once; its oldest question is refused",
+                );
+                self.refuse_blocking(oldest);
+            } else if self.ambient.held().len() > MOST_QUESTIONS {
+                self.refuse_roots();
+            } else {
+                return;
+            }
         }
     }
 
@@ -164,7 +186,8 @@ impl Bridge {
         if !self.ambient.holds_roots() || !chain.request.method.is_mrtr() {
             return false;
         }
-        if !chain.capabilities().covers(Capabilities::ROOTS) {
+        // Who has been asked too often is not asked for folders either (E27).
+        if !chain.capabilities().covers(Capabilities::ROOTS) || chain.rounds >= MOST_ROUNDS {
             self.refuse_roots_unless_asked();
             return false;
         }
@@ -268,12 +291,15 @@ impl Bridge {
         self.pump();
     }
 
-    /// Keeps the number of parked chains in bounds (E14).
-    fn abandon_oldest_parked(&mut self) {
-        if self.chains.parked().count() <= MOST_PARKED {
-            return;
-        }
-        if let Some((oldest, _)) = self.chains.parked().min_by_key(|(_, until)| *until) {
+    /// Keeps the parked chains in bounds, by number and by bytes (E14, R). The last one stays
+    /// whatever its size: its parts were lines, and those have a limit.
+    pub(super) fn abandon_oldest_parked(&mut self) {
+        let most = self.settings.limits.kept_bytes();
+        loop {
+            let (count, bytes) = (self.chains.parked().count(), self.chains.parked_bytes());
+            let is_full = count > MOST_PARKED || (count > 1 && bytes > most);
+            let oldest = self.chains.parked().min_by_key(|(_, until)| *until);
+            let Some((oldest, _)) = oldest.filter(|_| is_full) else { return };
             self.say(Level::Warning, "too many questions are open; the oldest call is given up");
             self.abandon(oldest, "too many questions are open");
         }

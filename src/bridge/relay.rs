@@ -24,7 +24,6 @@ pub(super) struct Relay {
     open: Vec<Id>,
     /// Lines that wait for the process.
     waiting: VecDeque<String>,
-    waiting_bytes: usize,
     /// The client's `initialize`, and the version it asked for, until it is answered.
     opening: Option<(Id, Option<String>)>,
     /// The version they settled on; what was asked for until then.
@@ -34,6 +33,11 @@ pub(super) struct Relay {
 impl Relay {
     pub(super) fn has_open(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// Bytes of what waits for the process.
+    pub(super) fn waiting_bytes(&self) -> usize {
+        self.waiting.iter().map(String::len).sum()
     }
 
     /// The request that a response answers, by the value of its id.
@@ -54,7 +58,6 @@ impl Bridge {
         self.relay = Some(Relay {
             open: vec![id.clone()],
             waiting: VecDeque::new(),
-            waiting_bytes: 0,
             version: requested.clone().unwrap_or_default(),
             opening: Some((id, requested)),
         });
@@ -79,8 +82,12 @@ impl Bridge {
             self.upstream.phase = Phase::Ready;
             return self.tell_server(with_line_feed(line));
         }
+        let most = self.settings.limits.buffer_bytes;
         if let Some(relay) = &mut self.relay {
-            relay.waiting_bytes += line.len();
+            if relay.waiting_bytes() > most {
+                let text = "too much waits for the server to start; a notification of the client is dropped (--max-buffer-bytes)";
+                return self.say(Level::Warning, text);
+            }
             relay.waiting.push_back(line);
         }
         self.want_server();
@@ -91,7 +98,6 @@ impl Bridge {
         self.upstream.phase = Phase::Ready;
         self.upstream.is_wanted = false;
         let Some(relay) = &mut self.relay else { return };
-        relay.waiting_bytes = 0;
         for line in std::mem::take(&mut relay.waiting) {
             self.tell_server(with_line_feed(line));
         }
@@ -107,6 +113,13 @@ impl Bridge {
             FromClient::NotJson(at) => return self.refuse_line(None, &Refusal::ParseError(at)),
             FromClient::Invalid(None) if text.trim_start().starts_with('[') => {
                 requests = requests_of_batch(&text);
+                let room = self.relay.as_ref().map(|relay| self.check_relay_room(relay));
+                if let (Some(Err(refusal)), false) = (room, requests.is_empty()) {
+                    for id in requests {
+                        self.refuse_line(Some(&id), &refusal);
+                    }
+                    return;
+                }
             }
             FromClient::Invalid(id) => {
                 return self.refuse_line(id.as_ref(), &Refusal::InvalidRequest);
@@ -141,9 +154,17 @@ impl Bridge {
             Err(Refusal::MethodNotFound(method.into())) // I3
         } else if has_claim(params) {
             Err(Refusal::LegacyConnection(relay.version.clone())) // I3
-        } else if relay.open.len() >= self.settings.limits.in_flight {
+        } else {
+            self.check_relay_room(relay)
+        }
+    }
+
+    /// Is there room for one more line (R)?
+    fn check_relay_room(&self, relay: &Relay) -> Result<(), Refusal> {
+        let limits = &self.settings.limits;
+        if relay.open.len() >= limits.in_flight {
             Err(Refusal::Overloaded("--max-in-flight"))
-        } else if relay.waiting_bytes > self.settings.limits.buffer_bytes {
+        } else if relay.waiting_bytes() > limits.buffer_bytes {
             Err(Refusal::Overloaded("--max-buffer-bytes"))
         } else {
             Ok(())
@@ -203,7 +224,6 @@ impl Bridge {
     pub(super) fn refuse_relayed(&mut self, refusal: &Refusal) {
         let Some(relay) = &mut self.relay else { return };
         relay.waiting.clear();
-        relay.waiting_bytes = 0;
         for id in std::mem::take(&mut relay.open) {
             self.refuse_line(Some(&id), refusal);
         }

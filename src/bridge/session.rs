@@ -143,6 +143,7 @@ impl Bridge {
         let command = &self.settings.command_name;
         self.upstream.profile = Some(discover::profile(result, revision, offers, command));
         self.upstream.offer_again();
+        self.upstream.was_ready = true;
         self.tell_server(wire::notification("notifications/initialized", ""));
         if !offers.nothing {
             return self.server_is_ready();
@@ -172,7 +173,6 @@ impl Bridge {
     /// Requests may go up: those that waited are judged now, in their order.
     pub(super) fn server_is_ready(&mut self) {
         self.upstream.phase = Phase::Ready;
-        self.upstream.was_ready = true;
         self.upstream.is_wanted = false;
         let revision = self.upstream.revision().name();
         self.say(Level::Info, format!("the server is ready (legacy, {revision})"));

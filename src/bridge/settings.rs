@@ -1,5 +1,7 @@
 //! What the command line decides for the core. A bound without a flag stands beside its owner.
 
+use crate::bounds::LEAST_KEPT;
+
 /// Every limit that a flag sets (R). Times in milliseconds, sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -28,6 +30,15 @@ pub struct Limits {
     pub cache_ttl_ms: u64,
     /// `--parallel`: forwarded requests that run at once (D6).
     pub parallel: usize,
+}
+
+impl Limits {
+    /// Of `--max-buffer-bytes`, what may be kept for one purpose that is not a queue: parked
+    /// chains, open questions, remembered lists. A single one of them may be larger.
+    #[must_use]
+    pub fn kept_bytes(&self) -> usize {
+        (self.buffer_bytes / 4).max(LEAST_KEPT)
+    }
 }
 
 impl Default for Limits {

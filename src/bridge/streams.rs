@@ -3,12 +3,13 @@
 use super::Bridge;
 use super::front::{Held, Leg, Seat};
 use super::ids::ServerId;
-use super::listen::{OPENING_MS, Stage, Stream, Topic};
+use super::listen::{OPENING_MS, Stage, Stream, Topic, Watch};
 use super::table::Table;
 use super::upstream::Purpose;
+use crate::bounds::MOST_URI_BYTES;
 use crate::message::discover::Offers;
 use crate::message::notes::{self, Filter};
-use crate::message::object::{Body, Object, Writer, quoted};
+use crate::message::object::{Body, Writer, quoted};
 use crate::message::refusal::Refusal;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, Id};
@@ -26,6 +27,10 @@ impl Bridge {
             Ok(filter) if filter.uris.len() > most => {
                 let text =
                     format!("more than {most} resourceSubscriptions (see --max-subscription-uris)");
+                return self.refuse_line(Some(&leg.id), &Refusal::Params(text));
+            }
+            Ok(filter) if filter.uris.iter().map(String::len).sum::<usize>() > MOST_URI_BYTES => {
+                let text = format!("more than {MOST_URI_BYTES} bytes of resourceSubscriptions");
                 return self.refuse_line(Some(&leg.id), &Refusal::Params(text));
             }
             Ok(filter) => filter,
@@ -109,8 +114,7 @@ impl Bridge {
             }
             let text = notes::change(params, id.text());
             if stream.stage != Stage::Open || self.is_client_slow {
-                // Equal changes are one change; the last one is what counts (G10).
-                stream.kept.insert(topic.clone(), text);
+                stream.keep(id, topic, text);
             } else {
                 lines.push(wire::notification(topic.method(), &text));
             }
@@ -149,13 +153,15 @@ impl Bridge {
             return;
         };
         self.front.leave(id);
-        if !self.upstream.is_ready() {
-            return;
-        }
-        for uri in unwatched {
-            let purpose = self.upstream.expect(Purpose::Courtesy);
-            let params = format!("{{\"uri\":{}}}", quoted(&uri));
-            self.tell_server(wire::request(purpose.0, "resources/unsubscribe", &params));
+        for (uri, watch) in unwatched {
+            if let Watch::Asked(late) = watch {
+                self.upstream.take(late);
+            }
+            if self.upstream.is_ready() {
+                let purpose = self.upstream.expect(Purpose::Courtesy);
+                let params = format!("{{\"uri\":{}}}", quoted(&uri));
+                self.tell_server(wire::request(purpose.0, "resources/unsubscribe", &params));
+            }
         }
     }
 
@@ -227,12 +233,8 @@ impl Bridge {
             lists.into_iter().filter(|(is_honoured, _)| *is_honoured).map(|(_, topic)| topic);
         let uris = honoured.uris.iter().cloned().map(Topic::Updated);
         for topic in lists.chain(uris).collect::<Vec<_>>() {
-            let text = match &topic {
-                Topic::Updated(uri) => format!("{{\"uri\":{}}}", quoted(uri)),
-                Topic::Tools | Topic::Prompts | Topic::Resources => "{}".into(),
-            };
-            let params = notes::change(Object::parse(&text).as_ref(), id.text());
             if !stream.kept.contains_key(&topic) {
+                let params = topic.plainly(id);
                 stream.kept.insert(topic, params);
             }
         }

@@ -67,6 +67,13 @@ impl<K: Ord, V> Table<K, V> {
         self.rows.iter_mut().map(|(_, value)| value)
     }
 
+    /// Takes out the rows that do not fit, in order.
+    pub(super) fn take_unless(&mut self, fits: impl Fn(&K) -> bool) -> Vec<(K, V)> {
+        let (kept, taken) = self.take().into_iter().partition(|(key, _)| fits(key));
+        self.rows = kept;
+        taken
+    }
+
     /// All rows, in order; none stays.
     pub(super) fn take(&mut self) -> Vec<(K, V)> {
         std::mem::take(&mut self.rows)

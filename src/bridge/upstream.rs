@@ -11,6 +11,7 @@ use super::event::{Generation, Time};
 use super::ids::{ChainId, ServerId};
 use super::notices::LogLevel;
 use super::table::Table;
+use crate::bounds::{MOST_CRASHES, MOST_PENDING};
 use crate::message::discover::Profile;
 use crate::message::vocabulary::Revision;
 use std::collections::VecDeque;
@@ -57,8 +58,7 @@ pub(super) enum Phase {
     Down,
 }
 
-/// After this many ends in [`CRASH_WINDOW_MS`] the server is not started again (H12).
-const CRASHES: usize = 5;
+/// How long an end of the server counts (H12).
 const CRASH_WINDOW_MS: u64 = 60_000;
 const BACKOFF_MS: u64 = 100;
 const BACKOFF_LONGEST_MS: u64 = 10_000;
@@ -181,7 +181,22 @@ impl Upstream {
         self.last_id += 1;
         let id = ServerId(self.last_id);
         self.pending.insert(id, purpose);
+        if self.pending.len() > MOST_PENDING {
+            self.forget_oldest();
+        }
         id
+    }
+
+    /// A server that answers nothing: what nothing waits for without a clock of its own is
+    /// forgotten, oldest first. If it is answered after all, that answer meets nothing (A17).
+    fn forget_oldest(&mut self) {
+        let is_idle = |purpose: &Purpose| {
+            matches!(purpose, Purpose::Level(_) | Purpose::Subscribe | Purpose::Courtesy)
+        };
+        let oldest = self.pending.iter().find(|(_, purpose)| is_idle(purpose)).map(|(id, _)| *id);
+        if let Some(oldest) = oldest {
+            self.pending.remove(&oldest);
+        }
     }
 
     /// What the reply with this id is for; `None` when nothing waits for it (A17).
@@ -213,7 +228,7 @@ impl Upstream {
     /// Has it ended so often that starting it again makes no sense now (H12)?
     pub(super) fn is_crash_loop(&mut self, now: Time) -> bool {
         self.forget_old_crashes(now);
-        self.crashes.len() >= CRASHES
+        self.crashes.len() >= MOST_CRASHES
     }
 
     fn forget_old_crashes(&mut self, now: Time) {
@@ -251,7 +266,7 @@ mod tests {
     fn crashes_back_off_and_stop() {
         let mut upstream = Upstream::new();
         let mut waits = Vec::new();
-        for _ in 0..CRASHES {
+        for _ in 0..MOST_CRASHES {
             assert!(!upstream.is_crash_loop(Time(1000)));
             upstream.crashed(Time(1000));
             waits.push(upstream.not_before.since(Time(1000)));

@@ -1,9 +1,10 @@
 //! URLs that a server wants visited before it serves a request (E28): its error becomes a
 //! question, and consent sends the request again.
 
+use super::Bridge;
 use super::chain::{Question, Source, State, Visit};
 use super::ids::ChainId;
-use super::{Bridge, MOST_ROUNDS};
+use crate::bounds::MOST_ROUNDS;
 use crate::message::capabilities::Capabilities;
 use crate::message::object::Body;
 use crate::message::questions::{self, Asked};

@@ -4,6 +4,7 @@ use super::capabilities::Capabilities;
 use super::object::{self, Body, Object, is_integer, is_object, is_string, is_too_deep};
 use super::refusal::Refusal;
 use super::vocabulary::{LOG_LEVELS, MODERN, key};
+use crate::bounds::LONGEST_TOKEN;
 
 /// What one request says about its client. Nothing of it outlives the request (B13).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,9 @@ impl Envelope {
             })?;
         check_client_info(&meta)?;
         let progress_token = match meta.get(key::PROGRESS_TOKEN) {
-            Some(raw) if is_string(raw) || is_integer(raw) => Some(raw.into()),
+            Some(raw) if is_string(raw) || is_integer(raw) => {
+                (raw.len() <= LONGEST_TOKEN).then(|| raw.into())
+            }
             Some(_) => return Err(malformed(key::PROGRESS_TOKEN)),
             None => None,
         };

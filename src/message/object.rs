@@ -5,11 +5,9 @@
 
 use super::decimal::Decimal;
 use super::scan::{NotJson, Scanner};
+use crate::bounds::MAX_DEPTH;
 use std::borrow::Cow;
 use std::fmt;
-
-/// Nesting up to which the bridge interprets what it must understand (A6).
-pub const MAX_DEPTH: usize = 128;
 
 /// Up to this many members, looking through all of them beats an index.
 const FEW: usize = 24;

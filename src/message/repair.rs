@@ -5,6 +5,7 @@
 
 use super::object::{Object, Writer, array, is_key, is_object, push_array, sort_by_name};
 use super::vocabulary::Method;
+use crate::bounds::MOST_COMPLETIONS;
 use std::borrow::Cow;
 
 /// What a repair found; one line for the person each (D10).
@@ -190,7 +191,6 @@ fn schema(raw: &str, nulls: bool) -> Cow<'_, str> {
 /// `completion` with its `values` an array of at most 100 (D11, D12).
 #[must_use]
 pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
-    const MOST: usize = 100;
     let Some(raw) = raw.filter(|raw| is_object(raw)) else {
         return Cow::Borrowed("{\"values\":[]}");
     };
@@ -198,7 +198,7 @@ pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
         return Cow::Borrowed(raw);
     };
     let values = object.get("values").filter(|raw| *raw != "null");
-    let many = values.and_then(array).filter(|items| items.len() > MOST);
+    let many = values.and_then(array).filter(|items| items.len() > MOST_COMPLETIONS);
     if values.is_some() && many.is_none() {
         return Cow::Borrowed(raw);
     }
@@ -211,7 +211,7 @@ pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
     }
     match many {
         Some(items) => {
-            push_array(writer.open("values"), items[..MOST].iter().copied());
+            push_array(writer.open("values"), items[..MOST_COMPLETIONS].iter().copied());
             writer.raw("hasMore", "true");
         }
         None => writer.raw("values", "[]"),

@@ -185,6 +185,12 @@ impl Method {
         matches!(self, Method::ToolsCall | Method::PromptsGet | Method::ResourcesRead)
     }
 
+    /// Is it exempt from `--max-in-flight` (R)? Those two never wait for a call.
+    #[must_use]
+    pub fn is_exempt(self) -> bool {
+        matches!(self, Method::Discover | Method::Listen)
+    }
+
     /// Is it one of the list methods, which may be answered from memory (D6)?
     #[must_use]
     pub fn is_list(self) -> bool {

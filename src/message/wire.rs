@@ -2,6 +2,7 @@
 
 use super::object::{self, Body, is_integer, is_key, is_string};
 use super::scan::Scanner;
+use crate::bounds::LONGEST_ID;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -10,10 +11,12 @@ use std::fmt;
 pub struct Id(Box<str>);
 
 impl Id {
-    /// The id, where the raw value is a string or an integral number (A5).
+    /// The id, where the raw value is a string or an integral number (A5), and not so long that
+    /// keeping it would be a burden.
     #[must_use]
     pub fn read(raw: &str) -> Option<Self> {
-        (is_string(raw) || is_integer(raw)).then(|| Id(raw.into()))
+        let is_legal = raw.len() <= LONGEST_ID && (is_string(raw) || is_integer(raw));
+        is_legal.then(|| Id(raw.into()))
     }
 
     /// The JSON text.

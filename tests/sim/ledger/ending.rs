@@ -2,6 +2,7 @@
 
 use mcp_uplift::bridge::{Event, Time};
 
+use super::chains::St;
 use super::session::Process;
 use super::{Check, Ledger, Mode, ensure};
 
@@ -15,6 +16,20 @@ impl Ledger {
         self.closed_at.is_some()
             && self.legs.values().all(|leg| leg.ask.filter.is_some())
             && !self.streams.is_opening()
+    }
+
+    /// No client comes back to the parked calls that hold the lane before others (H11).
+    pub(super) fn is_lane_freed(&self) -> bool {
+        let waits = |n: &usize| matches!(self.chains[*n].st, St::Waiting { .. });
+        self.closed_at.is_some() && self.settings.hold_lane && self.live.iter().any(waits)
+    }
+
+    fn check_lane_freed(&self) -> Check {
+        let holds = |n: &&usize| {
+            matches!(self.chains[**n].st, St::Parked(_)) && self.chains[**n].call.is_some()
+        };
+        let held = self.live.iter().find(holds).filter(|_| self.is_lane_freed());
+        ensure(held.is_none(), "H11-nobody-comes-back", || format!("{held:?}"))
     }
 
     /// The event was handled and its effects were booked.
@@ -43,6 +58,7 @@ impl Ledger {
                 self.check_questions()?;
                 self.check_clocks()?;
                 self.check_lane()?;
+                self.check_lane_freed()?;
                 self.check_streams()?;
             }
         }

@@ -8,6 +8,9 @@ use super::super::words::{self, ANSWER};
 use super::chains::{Source, St};
 use super::{Check, Ledger, Mode, broken, ensure};
 
+/// Questions that are kept (R).
+const MOST_QUESTIONS: usize = 256;
+
 /// The longest that questions gather (E6).
 const WINDOW_MS: u64 = 50;
 /// What has not finished this long after a question waits for it (E20).
@@ -172,6 +175,7 @@ impl Ledger {
             };
             if is_contested && self.open_chains(number) > 0 {
                 self.place(at, number);
+                self.watch_beside(at);
             } else {
                 self.asked[at].must_be_refused = true;
             }
@@ -325,6 +329,8 @@ impl Ledger {
             || self.mode == Mode::Passed
             || asked.owner == Owner::Unknown
             || self.is_draining()
+            || self.is_lane_freed()
+            || self.is_crowded()
             || self.is_blocking(at)
             || match asked.owner {
                 Owner::Running(number) | Owner::Parked(number) => {
@@ -342,10 +348,26 @@ impl Ledger {
             && self.chains[number].call.is_some()
             && asked.question.needs & !self.chains[number].newest.allows == 0
             && !self.is_blocking(at)
+            && !self.is_crowded()
         {
             self.batch.refused_early.push((at, number));
         }
         Ok(())
+    }
+
+    /// More questions are open than are kept (R).
+    fn is_crowded(&self) -> bool {
+        self.open_questions.len() > MOST_QUESTIONS
+    }
+
+    /// A question has a new owner: what runs beside it and cannot carry it may wait for it (E20).
+    fn watch_beside(&mut self, at: usize) {
+        let runs = |n: &&usize| self.chains[**n].is_running();
+        let running: Vec<_> = self.live.iter().filter(runs).copied().collect();
+        if !running.iter().any(|n| self.chains[*n].is_mrtr()) {
+            let due = self.now + BLOCKED_MS;
+            self.asked[at].blockers.extend(running.into_iter().map(|number| (number, due)));
+        }
     }
 
     /// A request goes up that cannot carry the folders question: does it wait for it (E20)?

@@ -60,6 +60,13 @@ impl Ledger {
                 if is_single && self.relay.open.len() >= self.settings.limits.in_flight {
                     return self.owe(Owed::error(Some(&ids[0]), -32603));
                 }
+                if !is_single
+                    && !ids.is_empty()
+                    && self.relay.open.len() >= self.settings.limits.in_flight
+                {
+                    ids.iter().for_each(|id| self.owe(Owed::error(Some(id), -32603)));
+                    return;
+                }
                 self.relay.open.extend(ids.iter().cloned());
                 self.relay.up.push_back(bytes.to_vec());
             }

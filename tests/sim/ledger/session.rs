@@ -252,6 +252,7 @@ impl Ledger {
     pub(super) fn sends_initialized(&mut self) -> Check {
         ensure(self.session.wants_initialized, "H5-initialized-once", || "unexpected".into())?;
         self.session.wants_initialized = false;
+        self.session.was_ready = true;
         self.session.phase = if self.session.offers.undeclared_tools.is_some() {
             Phase::Listing(self.now + 2000)
         } else {
@@ -330,7 +331,6 @@ impl Ledger {
     }
 
     fn is_ready_now(&mut self) {
-        self.session.was_ready = true;
         self.ready_at = self.now;
         self.revive();
         self.settle_revived();

@@ -153,7 +153,8 @@ impl Ledger {
             St::Parked(parked) => {
                 let parked_now = |n: &&usize| matches!(self.chains[**n].st, St::Parked(_));
                 let is_oldest_of_many = self.live.iter().filter(parked_now).count() > 32;
-                parked.until <= now || is_oldest_of_many || self.is_draining() || gives_way
+                let is_over = self.is_draining() || self.is_lane_freed();
+                parked.until <= now || is_oldest_of_many || is_over || gives_way
             }
             St::Waiting { .. } | St::Visiting { .. } | St::Over => false,
         };
