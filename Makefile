@@ -9,11 +9,14 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN    := $(TARGET)/release/mcp-uplift
 LOG    := $(TARGET)/test.log
 
-.PHONY: release dynamic check test sim demo install uninstall vendor size clean help
+.PHONY: release dynamic check test sim fuzz mutants demo install uninstall vendor size clean help
 
 # Static, and at a fixed address: position-independent, the tables that a static program relocates
 # itself by would be 55 KB of it.
-STATIC := -C target-feature=+crt-static -C relocation-model=static
+# Random bytes come by a system call: looking for a function to call by name needs a dynamic linker,
+# and without one a device file would be opened.
+STATIC := -C target-feature=+crt-static -C relocation-model=static \
+	--cfg getrandom_backend=\"linux_getrandom\"
 
 release:   ## one static binary: target/release/mcp-uplift
 	RUSTFLAGS="$(RUSTFLAGS) $(STATIC)" $(CARGO) build --release --locked --bins
@@ -38,6 +41,14 @@ test:      ## everything that needs no network, with the counts at the end
 sim:       ## play N seeds of the simulation, optimized, e.g. make sim N=1000000
 	SIM_SEEDS=$(or $(N),100000) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
 	$(CARGO) test --locked --target-dir $(TARGET)/sim --test sim -- --nocapture
+
+fuzz:      ## play each fuzz target for SECONDS on all cores, optimized, e.g. make fuzz SECONDS=600
+	FUZZ_SECONDS=$(or $(SECONDS),60) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
+	$(CARGO) test --locked --target-dir $(TARGET)/fuzz --test fuzz
+
+mutants:   ## plant faults in the core, one by one, and see the checks catch them, e.g. make mutants ONLY=lane
+	$(CARGO) build --locked --example mutants
+	CARGO="$(CARGO)" $(TARGET)/debug/examples/mutants $(TARGET)/mutants $(ONLY)
 
 demo: release ## a checked conversation with a legacy server through the bridge
 	$(CARGO) build --locked --examples

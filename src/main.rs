@@ -24,7 +24,11 @@ fn main() -> ExitCode {
 /// Help and version are the output; a reader that has seen enough of it (`| head`) is no failure.
 fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let text = format!("cannot write to stdout: {error}");
+            Console::new(Verbosity::Normal).say(Level::Error, &text);
+            ExitCode::FAILURE
+        }
         _ => ExitCode::SUCCESS,
     }
 }

@@ -73,13 +73,9 @@ pub(crate) fn catch_signals(signals: &[i32], pipe: OwnedFd) -> io::Result<()> {
     SIGNAL_PIPE.store(pipe.as_raw_fd(), Ordering::Relaxed);
     std::mem::forget(pipe);
     for &signal in signals {
-        // SAFETY: all zero bytes are a valid `sigaction` and a valid `sigset_t`.
-        let (mut action, mut old, mut set) = unsafe {
-            (
-                std::mem::zeroed::<libc::sigaction>(),
-                std::mem::zeroed::<libc::sigaction>(),
-                std::mem::zeroed::<libc::sigset_t>(),
-            )
+        // SAFETY: all zero bytes are a valid `sigaction`.
+        let (mut action, mut old) = unsafe {
+            (std::mem::zeroed::<libc::sigaction>(), std::mem::zeroed::<libc::sigaction>())
         };
         // SAFETY: `old` is live; a null action only asks.
         let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut old) };
@@ -89,12 +85,9 @@ pub(crate) fn catch_signals(signals: &[i32], pipe: OwnedFd) -> io::Result<()> {
         }
         action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
         action.sa_flags = libc::SA_RESTART | libc::SA_NOCLDSTOP;
-        // SAFETY: both structures are live; the handler only does what a handler may.
-        let done = unsafe {
-            libc::sigaddset(&raw mut set, signal);
-            libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
-            libc::sigaction(signal, &raw const action, std::ptr::null_mut())
-        };
+        unblock(signal);
+        // SAFETY: the structure is live; the handler only does what a handler may.
+        let done = unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
         checked(done as libc::ssize_t)?;
     }
     Ok(())
@@ -109,7 +102,19 @@ fn catch_interrupts() -> io::Result<()> {
     action.sa_sigaction = on_interrupt as *const () as libc::sighandler_t;
     // SAFETY: the structure is live; the handler does nothing.
     let done = unsafe { libc::sigaction(INTERRUPT, &raw const action, std::ptr::null_mut()) };
-    checked(done as libc::ssize_t).map(drop)
+    checked(done as libc::ssize_t)?;
+    unblock(INTERRUPT);
+    Ok(())
+}
+
+/// Our parent may have blocked it; threads that start later take it over from this one.
+fn unblock(signal: libc::c_int) {
+    // SAFETY: all zero bytes are a valid `sigset_t`, which is live; any number may be added.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigaddset(&raw mut set, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+    }
 }
 
 /// Makes a system call in which `thread` waits return with `Interrupted`.
@@ -186,6 +191,23 @@ pub(crate) fn adopt_orphans() {
     unsafe {
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
     }
+}
+
+/// From here on no program that this process or a descendant starts gains privileges by its file's
+/// mode or capabilities (Linux `no_new_privs`). Cannot be taken back.
+///
+/// # Errors
+/// Where the system has no such thing.
+pub(crate) fn renounce_new_privileges() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        let (yes, unused): (libc::c_ulong, libc::c_ulong) = (1, 0);
+        // SAFETY: this option takes numbers and no memory.
+        let result = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, yes, unused, unused, unused) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+    #[cfg(not(target_os = "linux"))]
+    Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
 /// Gives the process that `command` starts ordinary signals, and (Linux) ties its life to the
@@ -343,9 +365,19 @@ pub(crate) fn share_heap() {
         libc::mallopt(libc::M_ARENA_MAX, 1);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 256 << 20);
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20); // the most there is
-        // Room, not memory: a line that grows at the end of the heap need not move.
-        libc::mallopt(libc::M_TOP_PAD, 64 << 20);
+        if [libc::RLIMIT_AS, libc::RLIMIT_DATA].into_iter().all(is_unlimited) {
+            // Room, not memory: a line that grows at the end of the heap need not move.
+            libc::mallopt(libc::M_TOP_PAD, 64 << 20);
+        }
     }
+}
+
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn is_unlimited(resource: libc::__rlimit_resource_t) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is live.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur == libc::RLIM_INFINITY
 }
 
 /// Hands unused memory back to the system.

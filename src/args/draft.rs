@@ -15,6 +15,7 @@ pub(super) struct Draft {
     env: Vec<Given>,
     pub(super) inherit_env: bool,
     cwd: Option<PathBuf>,
+    pub(super) no_new_privs: bool,
     pub(super) verbosity: Verbosity,
 }
 
@@ -41,7 +42,7 @@ impl Draft {
             })?;
         Ok(Request::Run(Box::new(Options {
             settings: self.settings,
-            launch: Launch { program, args, env, cwd: self.cwd },
+            launch: Launch { program, args, env, cwd: self.cwd, no_new_privs: self.no_new_privs },
             verbosity: self.verbosity,
         })))
     }

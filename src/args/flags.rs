@@ -71,6 +71,8 @@ pub(super) const FLAGS: &[Flag] = &[
         "working directory of COMMAND") },
     Flag { value: "PATH", default: "none", ..flag(Server, "root", Text(add_root),
         "a directory to name when the server asks for roots (repeatable)") },
+    Flag { default: "off", ..flag(Server, "no-new-privs", Nothing(|draft| draft.no_new_privs = true),
+        "nothing that is started gains privileges, as by setuid (Linux)") },
 
     Flag { value: "ERA", default: "auto", ..flag(Protocol, "protocol-version", Text(set_era),
         "what COMMAND speaks: auto, legacy or 2026-07-28") },
@@ -84,7 +86,7 @@ pub(super) const FLAGS: &[Flag] = &[
     number("max-line-bytes", Bytes, 1, |l| Slot::Size(&mut l.line_bytes),
         "longest line taken from either side"),
     number("max-buffer-bytes", Bytes, 1, |l| Slot::Size(&mut l.buffer_bytes),
-        "bytes queued for a slow reader, each direction, and bytes of requests that wait"),
+        "bytes that wait in all, for a slow reader or for their turn"),
     number("max-in-flight", Count, 1, |l| Slot::Size(&mut l.in_flight),
         "accepted requests that are not answered yet"),
     number("max-subscriptions", Count, 0, |l| Slot::Size(&mut l.subscriptions),

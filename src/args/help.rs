@@ -22,8 +22,8 @@ const TAIL: &str = "
 Sizes: 65536, 64KiB, 16MiB, 1GiB, 1MB. Times: 500 or 500ms, 30s, 2m, 1h.
 
 Exit status: 0 the client closed and all was answered; 1 the server never
-completed a handshake, or ended under a legacy client; 2 wrong usage, or COMMAND
-could not be started; 128+N ended by signal N.
+completed a handshake or ended under a legacy client, or stdin or stdout failed;
+2 wrong usage, or COMMAND could not be started; 128+N ended by signal N.
 ";
 
 /// The text of `--help`.

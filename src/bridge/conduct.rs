@@ -10,10 +10,11 @@ use super::lane::Next;
 use super::modern::Modern;
 use super::relay::Relay;
 use super::upstream::Purpose;
-use crate::message::object::{Body, Object, quoted};
+use crate::message::object::{Body, Object, Text, quoted};
 use crate::message::params;
 use crate::message::refusal::{Refusal, write_upstream_error};
 use crate::message::results::{self, Stamp};
+use crate::message::splice::Spliced;
 use crate::message::wire::{self, Id};
 
 impl Bridge {
@@ -91,11 +92,13 @@ impl Bridge {
         chain.progress.is_asked_for = wants_progress;
         let request = &chain.request;
         let token = wants_progress.then_some(call.0);
-        let mut up = String::with_capacity(request.size());
+        let mut up = Spliced::over(request.line());
+        wire::request_head(&mut up, call.0, &request.name);
         params::write_upward(&mut up, &request.params(), &request.meta(), token);
-        let line = wire::request(call.0, &request.name, &up);
+        up.push_str(wire::END);
+        let frame = up.finish();
         let is_mrtr = request.method.is_mrtr();
-        self.tell_server(line);
+        self.tell_server(frame);
         if !is_mrtr {
             self.watch_roots(id);
         }
@@ -113,10 +116,15 @@ impl Bridge {
         chain.call = None;
         self.lane.release(id);
         let questions = std::mem::take(&mut chain.questions);
-        let outcome = self.outcome(&chain, outcome);
+        let line = self.line.clone().unwrap_or_default();
+        let mut out = Spliced::over(&line);
+        if let Some(leg) = chain.leg() {
+            wire::response_head(&mut out, Some(leg.id.text()));
+        }
+        self.write_outcome(&mut out, &chain, outcome);
         match chain.state {
             State::Parked { outcome: ref mut kept, .. } => {
-                *kept = Some(outcome);
+                *kept = Some(out.text_from(0));
                 self.chains.all.insert(id, chain);
                 self.abandon_oldest_parked();
             }
@@ -126,49 +134,58 @@ impl Bridge {
             | State::Running { leg, .. }
             | State::Returning { leg, .. } => {
                 self.lane.forget(id);
-                self.answer(leg, &outcome);
+                out.push_str(wire::END);
+                self.front.leave(&leg.id);
+                self.tell_client(out.finish());
             }
         }
         self.rehome(questions);
         self.pump();
     }
 
-    /// What the outcome of a call looks like to the client.
-    fn outcome(&mut self, chain: &Chain, outcome: Result<Body<'_>, Body<'_>>) -> String {
+    /// Writes what the outcome of a call looks like to the client.
+    fn write_outcome(
+        &mut self,
+        out: &mut Spliced<'_>,
+        chain: &Chain,
+        outcome: Result<Body<'_>, Body<'_>>,
+    ) {
         let failed = match &outcome {
             Ok(Body::Object(result)) => results::is_tool_error(result),
             Ok(_) | Err(_) => true,
         };
         if failed && !chain.missing.is_empty() {
-            return Refusal::MissingCapability(chain.missing).outcome(); // E9
+            return out.push_str(&Refusal::MissingCapability(chain.missing).outcome()); // E9
         }
         match outcome {
-            Ok(Body::Object(result)) => self.complete(chain, &result),
-            Ok(Body::Absent | Body::Null | Body::Other) => Refusal::InvalidResult.outcome(),
+            Ok(Body::Object(result)) => self.write_complete(out, chain, &result),
+            Ok(Body::Absent | Body::Null | Body::Other) => {
+                out.push_str(&Refusal::InvalidResult.outcome());
+            }
             Err(error) => {
-                let mut out = String::new();
-                write_upstream_error(&mut out, chain.request.method, &error);
-                out
+                let mut text = String::new();
+                write_upstream_error(&mut text, chain.request.method, &error);
+                out.push_str(&text);
             }
         }
     }
 
-    fn complete(&mut self, chain: &Chain, result: &Object<'_>) -> String {
+    fn write_complete(&mut self, out: &mut Spliced<'_>, chain: &Chain, result: &Object<'_>) {
+        let mark = out.mark();
         let method = chain.request.method;
         let identity = self.upstream.profile.as_ref().map_or("{}", |p| &p.identity);
         let stamp =
             Stamp { server_info: identity, cache_ttl_ms: self.settings.limits.cache_ttl_ms };
-        let mut out = String::with_capacity(512);
         let mut found = Vec::new();
-        results::write_complete(&mut out, method, result, stamp, &mut found);
+        results::write_complete(out, method, result, stamp, &mut found);
         for finding in found {
             self.say(Level::Warning, finding);
         }
         if method.is_list() {
             let most = self.settings.limits.kept_bytes();
-            self.memory.remember(method, cursor(&chain.request.params()), &out, most);
+            let outcome = out.text_from(mark);
+            self.memory.remember(method, cursor(&chain.request.params()), outcome, most);
         }
-        out
     }
 
     /// Ends a running chain with an error of ours. The server is not told; see [`Self::abandon`].

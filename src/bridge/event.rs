@@ -3,6 +3,7 @@
 //! Every cause is an [`Event`], every consequence an [`Effect`]. Nothing else passes the border
 //! between the core and the shell, so two log lines there show all that ever happens.
 
+pub use crate::message::splice::Frame;
 use std::fmt;
 
 /// Milliseconds since the program started. The core is told the time; it never reads a clock.
@@ -110,16 +111,6 @@ impl fmt::Display for Event {
             Some(server) => write!(f, "server {} {what}", server.0),
             None => f.write_str(what),
         }
-    }
-}
-
-/// One whole line to write, its line feed included.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Frame(pub Vec<u8>);
-
-impl fmt::Debug for Frame {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Frame({})", String::from_utf8_lossy(&self.0).trim_end())
     }
 }
 

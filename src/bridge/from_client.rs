@@ -155,7 +155,11 @@ impl Bridge {
         }
         let waiting = self.front.held_bytes() + self.chains.waiting_bytes();
         let size = held.request.size();
-        let fits = waiting == 0 || waiting + size <= self.settings.limits.buffer_bytes;
+        // What is kept for other purposes leaves a quarter at least.
+        let most = self.settings.limits.buffer_bytes;
+        let has_room = waiting + size <= most / 4
+            || (waiting + size <= most && self.kept_bytes() + size <= most);
+        let fits = waiting == 0 || has_room;
         if fits || (is_exempt && size <= SMALL) {
             Ok(())
         } else {

@@ -12,8 +12,8 @@ use crate::message::refusal::Refusal;
 use crate::message::scan::is_json;
 use crate::message::vocabulary::Method;
 use crate::message::wire::{self, FromServer, Id};
-use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 impl Bridge {
     pub(super) fn server_line(&mut self, generation: Generation, line: Line) {
@@ -22,15 +22,17 @@ impl Bridge {
         }
         // Latin-1 servers exist (A16).
         let text = match String::from_utf8(line.bytes) {
-            Ok(text) => Cow::Owned(text),
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned().into(),
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
         };
         if self.relay.is_some() {
-            return self.relay_server_line(text.into_owned(), line.ended);
+            return self.relay_server_line(text, line.ended);
         }
+        let text = Arc::new(text);
         if self.modern.is_some() {
             return self.modern_server_line(&text, line.ended);
         }
+        self.line = Some(Arc::clone(&text));
         for message in wire::from_server(&text) {
             match message {
                 FromServer::Response(id, outcome) => self.server_replied(id, outcome),
@@ -41,6 +43,7 @@ impl Bridge {
                 FromServer::Noise => self.server_noise(&text),
             }
         }
+        self.line = None;
     }
 
     fn is_server_gone(&self) -> bool {

@@ -9,6 +9,7 @@ use crate::message::object::{Object, Spans};
 use crate::message::vocabulary::Method;
 use crate::message::wire::Id;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// The right, and the duty, to answer one client request once. Not `Clone`; answering spends it.
 #[must_use = "every accepted request is owed one answer"]
@@ -29,7 +30,7 @@ pub(super) struct Request {
     pub(super) method: Method,
     /// The method's name on the wire.
     pub(super) name: Box<str>,
-    line: String,
+    line: Arc<String>,
     params: Spans,
     /// `params._meta`.
     meta: Spans,
@@ -44,7 +45,12 @@ impl Request {
         meta: Spans,
         line: String,
     ) -> Self {
-        Request { method, name: name.into(), line, params, meta }
+        Request { method, name: name.into(), line: Arc::new(line), params, meta }
+    }
+
+    /// The line as it came in.
+    pub(super) fn line(&self) -> &Arc<String> {
+        &self.line
     }
 
     pub(super) fn params(&self) -> Object<'_> {
@@ -53,11 +59,6 @@ impl Request {
 
     pub(super) fn meta(&self) -> Object<'_> {
         self.meta.read(&self.line)
-    }
-
-    /// The line as it came in.
-    pub(super) fn into_line(self) -> String {
-        self.line
     }
 
     /// Bytes it keeps.

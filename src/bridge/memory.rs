@@ -26,13 +26,13 @@ pub(super) struct Memory {
 
 impl Memory {
     /// Keeps a list, where all of them together stay within `most` bytes.
-    pub(super) fn remember(&mut self, method: Method, cursor: &str, outcome: &str, most: usize) {
+    pub(super) fn remember(&mut self, method: Method, cursor: &str, outcome: String, most: usize) {
         self.drop_where(|list| list.method == method && &*list.cursor == cursor);
         if outcome.len() > most {
             return;
         }
         self.bytes += outcome.len();
-        self.lists.push_back(Remembered { method, cursor: cursor.into(), outcome: outcome.into() });
+        self.lists.push_back(Remembered { method, cursor: cursor.into(), outcome });
         while self.lists.len() > MOST_LISTS || self.bytes > most {
             if let Some(oldest) = self.lists.pop_front() {
                 self.bytes -= oldest.outcome.len();
@@ -78,22 +78,22 @@ mod tests {
     #[test]
     fn bounded_and_exact() {
         let mut memory = Memory::default();
-        memory.remember(Method::ToolsList, "", "a", 99);
-        memory.remember(Method::ToolsList, "\"\"", "b", 99);
-        memory.remember(Method::ToolsList, "", "c", 99);
+        memory.remember(Method::ToolsList, "", "a".into(), 99);
+        memory.remember(Method::ToolsList, "\"\"", "b".into(), 99);
+        memory.remember(Method::ToolsList, "", "c".into(), 99);
         assert_eq!(memory.recall(Method::ToolsList, ""), Some("c"));
         assert_eq!(memory.recall(Method::ToolsList, "\"\""), Some("b"));
         assert_eq!(memory.recall(Method::PromptsList, ""), None);
         memory.forget(&[Method::ToolsList]);
         assert_eq!((memory.lists.len(), memory.bytes), (0, 0));
         for n in 0..200 {
-            memory.remember(Method::ToolsList, &n.to_string(), "x", 99);
+            memory.remember(Method::ToolsList, &n.to_string(), "x".into(), 99);
         }
         assert_eq!(memory.lists.len(), MOST_LISTS);
         assert_eq!(memory.recall(Method::ToolsList, "199"), Some("x"));
-        memory.remember(Method::ToolsList, "", "long", 5);
+        memory.remember(Method::ToolsList, "", "long".into(), 5);
         assert_eq!((memory.lists.len(), memory.bytes()), (2, 5));
-        memory.remember(Method::ToolsList, "", "longer", 5);
+        memory.remember(Method::ToolsList, "", "longer".into(), 5);
         assert_eq!(memory.recall(Method::ToolsList, ""), None, "it would be all there is");
     }
 }

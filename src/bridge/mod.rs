@@ -46,6 +46,7 @@ use memory::Memory;
 use modern::Modern;
 use relay::Relay;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use upstream::Upstream;
 
 pub use event::{Effect, Event, Exit, Frame, Generation, Level, Line, Time};
@@ -77,6 +78,8 @@ pub struct Bridge {
     relay_until: Option<Time>,
     /// Names this process of the server in every ticket (E24).
     epoch: String,
+    /// The server's line that is being handled; what goes down may share parts of it.
+    line: Option<Arc<String>>,
     /// [`Bridge::pump`] is at work.
     is_pumping: bool,
     /// The status was decided; nothing is taken in any more.
@@ -106,6 +109,7 @@ impl Bridge {
             is_client_slow: false,
             relay_until: None,
             epoch: String::new(),
+            line: None,
             is_pumping: false,
             has_ended: false,
         };
@@ -173,12 +177,12 @@ impl Bridge {
         self.effects.push_back(Effect::Say(level, text.into()));
     }
 
-    fn tell_client(&mut self, line: Vec<u8>) {
-        self.effects.push_back(Effect::ToClient(Frame(line)));
+    fn tell_client(&mut self, line: impl Into<Frame>) {
+        self.effects.push_back(Effect::ToClient(line.into()));
     }
 
-    fn tell_server(&mut self, line: Vec<u8>) {
-        self.effects.push_back(Effect::ToServer(Frame(line)));
+    fn tell_server(&mut self, line: impl Into<Frame>) {
+        self.effects.push_back(Effect::ToServer(line.into()));
     }
 
     /// `BYTES` random bytes as text.

@@ -8,18 +8,20 @@ use super::ids::ServerId;
 use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
 use super::table::Table;
 use super::upstream::{Phase, Purpose};
-use crate::message::object::{Body, Object, Writer, is_key};
+use crate::message::object::{Body, Object, Text, Writer, is_key};
 use crate::message::refusal::Refusal;
+use crate::message::splice::Spliced;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, FromClient, FromServer, Id};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 #[derive(Debug, Default)]
 pub(super) struct Modern {
     /// Requests of the client that are not answered, by the id they have upward.
     open: Table<ServerId, Id>,
     /// Requests that wait for a process, with the line they came in.
-    waiting: VecDeque<(Id, String)>,
+    waiting: VecDeque<(Id, Arc<String>)>,
 }
 
 impl Modern {
@@ -61,7 +63,7 @@ impl Bridge {
         let mut modern = Modern::default();
         for held in std::mem::take(&mut self.front.held) {
             self.front.leave(&held.leg.id);
-            modern.waiting.push_back((held.leg.id, held.request.into_line()));
+            modern.waiting.push_back((held.leg.id, Arc::clone(held.request.line())));
         }
         self.modern = Some(modern);
         self.modern_is_there();
@@ -78,10 +80,10 @@ impl Bridge {
     }
 
     /// Sends a client's request up under an id of ours.
-    fn pass_up(&mut self, id: Id, line: &str) {
+    fn pass_up(&mut self, id: Id, line: &Arc<String>) {
         let Some(request) = Object::parse(line) else { return };
         let upward = self.upstream.expect(Purpose::Passed);
-        let mut out = String::with_capacity(line.len() + 16);
+        let mut out = Spliced::over(line);
         let mut up = Writer::new(&mut out);
         up.raw("jsonrpc", "\"2.0\"");
         up.raw("id", &upward.0.to_string());
@@ -95,13 +97,13 @@ impl Bridge {
         if let Some(modern) = &mut self.modern {
             modern.open.insert(upward, id);
         }
-        self.tell_server(out.into_bytes());
+        self.tell_server(out.finish());
     }
 
     /// A line of the client.
     pub(super) fn modern_client_line(&mut self, line: Line) {
         let ended = line.ended;
-        let Some(text) = self.client_text(line.bytes) else { return };
+        let Some(text) = self.client_text(line.bytes).map(Arc::new) else { return };
         match wire::from_client(&text) {
             FromClient::NotJson(_) if !ended => {}
             FromClient::NotJson(at) => self.refuse_line(None, &Refusal::ParseError(at)),
@@ -114,7 +116,7 @@ impl Bridge {
                     Ok(()) if self.upstream.is_ready() => self.pass_up(id, &text),
                     Ok(()) => {
                         if let Some(modern) = &mut self.modern {
-                            modern.waiting.push_back((id, text));
+                            modern.waiting.push_back((id, Arc::clone(&text)));
                         }
                         self.want_server();
                     }
@@ -170,7 +172,7 @@ impl Bridge {
     }
 
     /// A line of the server.
-    pub(super) fn modern_server_line(&mut self, text: &str, ended: bool) {
+    pub(super) fn modern_server_line(&mut self, text: &Arc<String>, ended: bool) {
         for message in wire::from_server(text) {
             match message {
                 FromServer::Noise if ended => self.say_noise(text),
@@ -182,34 +184,43 @@ impl Bridge {
                     self.write_with_stream(&mut out, &params.object().unwrap_or_default());
                     self.tell_client(wire::notification(&method, &out));
                 }
-                FromServer::Response(id, outcome) => self.pass_answer(id, outcome),
+                FromServer::Response(id, outcome) => self.pass_answer(text, id, outcome),
             }
         }
     }
 
-    fn pass_answer(&mut self, id: Option<&str>, outcome: Result<Body<'_>, Body<'_>>) {
+    fn pass_answer(
+        &mut self,
+        line: &Arc<String>,
+        id: Option<&str>,
+        outcome: Result<Body<'_>, Body<'_>>,
+    ) {
         let Some(upward) = id.and_then(wire::own_number).map(ServerId) else { return };
         self.upstream.take(upward);
-        let mut out = String::new();
+        let open = self.modern.as_ref().and_then(|modern| modern.open.get(&upward));
+        let Some(id) = open.cloned() else { return };
+        let mut out = Spliced::over(line);
+        wire::response_head(&mut out, Some(id.text()));
         match outcome {
             Ok(Body::Object(result)) => {
                 out.push_str("\"result\":");
                 self.write_with_stream(&mut out, &result);
             }
-            Ok(_) => Refusal::InvalidResult.write(&mut out),
+            Ok(_) => out.push_str(&Refusal::InvalidResult.outcome()),
             Err(error) => {
                 out.push_str("\"error\":");
                 error.object().unwrap_or_default().write(&mut out);
             }
         }
-        let Some(modern) = &mut self.modern else { return };
-        if let Some(id) = modern.open.remove(&upward) {
-            self.tell_client(wire::response(Some(id.text()), &out));
+        out.push_str(wire::END);
+        if let Some(modern) = &mut self.modern {
+            modern.open.remove(&upward);
         }
+        self.tell_client(out.finish());
     }
 
     /// Writes an object with the stream that its `_meta` names under the client's own id.
-    fn write_with_stream(&self, out: &mut String, object: &Object<'_>) {
+    fn write_with_stream(&self, out: &mut impl Text, object: &Object<'_>) {
         let meta = object.object("_meta").unwrap_or_default();
         let stream = meta.get(key::SUBSCRIPTION_ID).and_then(wire::own_number).map(ServerId);
         let open = self.modern.as_ref().map(|modern| &modern.open);

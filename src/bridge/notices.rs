@@ -131,6 +131,16 @@ mod tests {
     }
 
     #[test]
+    fn marks_are_bounded() {
+        let mut progress = Progress::default();
+        for token in 0..2 * MOST_TOKENS {
+            let now = Time(SECOND_MS * u64::try_from(token).unwrap());
+            progress.take(&token.to_string(), update("1"), now);
+        }
+        assert_eq!(progress.marks.len(), MOST_TOKENS);
+    }
+
+    #[test]
     fn a_flood_is_merged_and_the_newest_is_kept() {
         let mut progress = Progress::default();
         let emitted = (1..=100)

@@ -260,20 +260,23 @@ impl Bridge {
         };
         chain.rounds += 1;
         chain.progress.end_leg();
-        let mut requests = Vec::with_capacity(chain.questions.len());
-        for question in chain.questions.iter_mut().filter(|question| question.answer.is_none()) {
-            let key = *question.shown_as.get_or_insert_with(|| {
+        let asked = |question: &&mut Question| question.answer.is_none();
+        for question in chain.questions.iter_mut().filter(asked) {
+            question.shown_as.get_or_insert_with(|| {
                 chain.keys += 1;
                 chain.keys
             });
-            requests.push((format!("q{key}"), question.asked.input_request(leg.capabilities)));
         }
         let handle = self.random_hex::<16>();
         let ticket = format!("{}.{handle}", self.epoch);
         let identity = self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str());
-        let mut outcome = String::new();
-        let requests = requests.iter().map(|(key, request)| (key.clone(), request.as_str()));
-        results::write_input_required(&mut outcome, requests, &ticket, identity);
+        let asked = chain.questions.iter().filter(|question| question.answer.is_none());
+        let requests = asked
+            .filter_map(|question| Some((format!("q{}", question.shown_as?), &question.asked)));
+        let mut line = String::new();
+        wire::response_head(&mut line, Some(leg.id.text()));
+        results::write_input_required(&mut line, requests, leg.capabilities, &ticket, identity);
+        line.push_str(wire::END);
         chain.state = State::Parked {
             ticket,
             capabilities: leg.capabilities,
@@ -283,7 +286,8 @@ impl Bridge {
         };
         let is_called = chain.call.is_some();
         self.chains.all.insert(id, chain);
-        self.answer(leg, &outcome);
+        self.front.leave(&leg.id);
+        self.tell_client(line.into_bytes());
         if !(self.settings.hold_lane && is_called) {
             self.lane.release(id);
         }

@@ -18,6 +18,10 @@ pub struct Envelope {
     pub log_level: Result<Option<u8>, ()>,
 }
 
+/// Members that are looked into, and therefore have a bound (A6).
+const READ: [&str; 4] =
+    [key::PROTOCOL_VERSION, key::CLIENT_CAPABILITIES, key::CLIENT_INFO, key::LOG_LEVEL];
+
 impl Envelope {
     /// Checks required members, shapes and version, in this order (B1 steps 4 and 5).
     ///
@@ -31,8 +35,7 @@ impl Envelope {
             None => return Err(missing("_meta")),
             Some(raw) => Object::parse(raw).ok_or_else(|| malformed("_meta"))?,
         };
-        let reserved = meta.iter().filter(|(name, _)| name.contains("io.modelcontextprotocol"));
-        if reserved.into_iter().any(|(_, value)| is_too_deep(value)) {
+        if READ.iter().filter_map(|name| meta.get(name)).any(is_too_deep) {
             return Err(Refusal::TooDeep);
         }
         let version =
@@ -155,6 +158,10 @@ mod tests {
         let meta =
             with("").replace("{}", &format!("{{\"experimental\":{{\"a\":{{\"b\":{deep}}}}}}}"));
         assert_eq!(read(&meta), Err(Refusal::TooDeep));
-        assert!(read(&with(&format!(",\"vendor\":{deep}"))).is_ok());
+        let escaped = meta.replace("io.model", "io\\u002emodel");
+        assert_eq!(read(&escaped), Err(Refusal::TooDeep));
+        for foreign in ["vendor", "io.modelcontextprotocol/vendor"] {
+            assert!(read(&with(&format!(",\"{foreign}\":{deep}"))).is_ok(), "{foreign}");
+        }
     }
 }

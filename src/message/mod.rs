@@ -18,5 +18,6 @@ pub mod refusal;
 pub mod repair;
 pub mod results;
 pub mod scan;
+pub mod splice;
 pub mod vocabulary;
 pub mod wire;

@@ -7,7 +7,6 @@ use super::decimal::Decimal;
 use super::scan::{NotJson, Scanner};
 use crate::bounds::MAX_DEPTH;
 use std::borrow::Cow;
-use std::fmt;
 
 /// Up to this many members, looking through all of them beats an index.
 const FEW: usize = 24;
@@ -74,7 +73,7 @@ impl<'a> Object<'a> {
     }
 
     /// Writes the object out again, without the members that do not count.
-    pub fn write(&self, out: &mut String) {
+    pub fn write(&self, out: &mut impl Text) {
         let mut whole = Writer::new(out);
         for (key, value) in self.iter() {
             whole.copy(key, value);
@@ -108,7 +107,9 @@ impl<'a> Object<'a> {
         let mut names: Vec<_> = members.iter().map(|(key, _)| key_name(key)).zip(0..).collect();
         sort_by_name(&mut names);
         let mut counts = vec![true; members.len()];
-        for pair in names.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+        let is_pair =
+            |pair: &&[(Cow<'_, str>, usize)]| same_key(members[pair[0].1].0, members[pair[1].1].0);
+        for pair in names.windows(2).filter(is_pair) {
             counts[pair[0].1] = false;
             self.had_duplicates = true;
         }
@@ -232,7 +233,9 @@ pub fn is_key(raw: &str, name: &str) -> bool {
 }
 
 fn same_key(a: &str, b: &str) -> bool {
-    a == b || ((a.contains('\\') || b.contains('\\')) && key_name(a) == key_name(b))
+    // A cut surrogate pair has no decoded form: its spelling is its name, and no other's.
+    let decoded_same = || string(a).is_some_and(|a| string(b).is_some_and(|b| a == b));
+    a == b || ((a.contains('\\') || b.contains('\\')) && decoded_same())
 }
 
 /// The decoded key, or its raw text where it has no decoded form (a cut surrogate pair).
@@ -351,15 +354,33 @@ pub fn is_too_deep(text: &str) -> bool {
     false
 }
 
+/// What JSON is written to.
+pub trait Text {
+    /// Appends a character.
+    fn push(&mut self, c: char);
+    /// Appends a text.
+    fn push_str(&mut self, text: &str);
+}
+
+impl Text for String {
+    fn push(&mut self, c: char) {
+        String::push(self, c);
+    }
+
+    fn push_str(&mut self, text: &str) {
+        String::push_str(self, text);
+    }
+}
+
 /// Writes one JSON object, member by member, to the end of a text.
-pub struct Writer<'o> {
-    out: &'o mut String,
+pub struct Writer<'o, T = String> {
+    out: &'o mut T,
     empty: bool,
 }
 
-impl<'o> Writer<'o> {
+impl<'o, T: Text> Writer<'o, T> {
     /// Opens an object.
-    pub fn new(out: &'o mut String) -> Self {
+    pub fn new(out: &'o mut T) -> Self {
         out.push('{');
         Writer { out, empty: true }
     }
@@ -390,7 +411,7 @@ impl<'o> Writer<'o> {
     }
 
     /// Starts a member of ours; the caller writes its value.
-    pub fn open(&mut self, name: &str) -> &mut String {
+    pub fn open(&mut self, name: &str) -> &mut T {
         self.separate();
         self.out.push('"');
         self.out.push_str(name);
@@ -423,7 +444,7 @@ pub fn push_array<'i>(out: &mut String, items: impl IntoIterator<Item = &'i str>
 }
 
 /// Appends a text as a JSON string.
-pub fn push_string(out: &mut String, text: &str) {
+pub fn push_string(out: &mut impl Text, text: &str) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -431,8 +452,7 @@ pub fn push_string(out: &mut String, text: &str) {
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
             c if u32::from(c) < 0x20 => {
-                use fmt::Write as _;
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
             }
             c => out.push(c),
         }
@@ -460,6 +480,7 @@ mod tests {
             (r#"{"\u0061":1}"#, "a", Some("1")),
             (r#"{"a":1}"#, "b", None),
             (r#"{"\ud83d":1,"a":2}"#, "a", Some("2")),
+            (r#"{"\"\\ud83d\"":1,"\ud83d":2}"#, r#""\ud83d""#, Some("1")),
         ] {
             assert_eq!(Object::parse(text).unwrap().get(name), expected, "{text}");
         }

@@ -1,6 +1,6 @@
 //! Request parameters: what must hold before anything goes up (B12), and how they go up (D1).
 
-use super::object::{Object, Writer, array, is_key, is_object, is_string};
+use super::object::{Object, Text, Writer, array, is_key, is_object, is_string};
 use super::refusal::Refusal;
 use super::vocabulary::{Method, NOT_UPWARD, key};
 
@@ -91,7 +91,12 @@ pub fn is_salient(raw_key: &str) -> bool {
 /// Writes the parameters as they go up (D1, K1): without the modern members, with `token` in
 /// place of the client's progress token (F1). `meta` is the `_meta` of the leg whose keys travel,
 /// which for a request sent again is the retry's (K4).
-pub fn write_upward(out: &mut String, params: &Object<'_>, meta: &Object<'_>, token: Option<u64>) {
+pub fn write_upward(
+    out: &mut impl Text,
+    params: &Object<'_>,
+    meta: &Object<'_>,
+    token: Option<u64>,
+) {
     let mut up = Writer::new(out);
     for (name, value) in params.iter().filter(|(name, _)| is_salient(name)) {
         let arguments = is_key(name, "arguments").then(|| Object::parse(value)).flatten();

@@ -3,9 +3,9 @@
 
 use super::capabilities::Capabilities;
 use super::object::{
-    self, Body, Object, Writer, array, is_number, is_object, is_string, is_too_deep, push_array,
+    Body, Object, Writer, array, is_key, is_number, is_object, is_string, is_too_deep, push_array,
 };
-use super::results::{kept_meta, write_meta};
+use super::results::{down_meta, kept_meta};
 use super::vocabulary::{Revision, key};
 use std::borrow::Cow;
 
@@ -104,10 +104,13 @@ fn mode(params: &Body<'_>) -> Option<Kind> {
     let Body::Object(params) = params else {
         return Some(Kind::Form);
     };
-    match params.get("mode") {
-        None | Some("null" | "\"form\"") => Some(Kind::Form),
-        Some("\"url\"") => Some(Kind::Url),
-        Some(_) => None,
+    if matches!(params.get("mode"), None | Some("null")) {
+        return Some(Kind::Form);
+    }
+    match params.string("mode").as_deref() {
+        Some("form") => Some(Kind::Form),
+        Some("url") => Some(Kind::Url),
+        _ => None,
     }
 }
 
@@ -144,14 +147,21 @@ fn invalid(what: &str) -> String {
 /// Writes the parameters as the client may see them: without ids, tasks and reserved `_meta`.
 fn write_kept(out: &mut String, kind: Kind, params: &Object<'_>) {
     let mut kept = Writer::new(out);
+    let dropped: &[&str] = match kind {
+        Kind::Form => &["_meta", "task", "elicitationId", "requestedSchema"],
+        Kind::Url => &["_meta", "task", "elicitationId"],
+        Kind::Sampling | Kind::Roots => &["_meta", "task"],
+    };
     for (name, value) in params.iter() {
-        match name {
-            "\"_meta\"" | "\"task\"" => {}
-            "\"elicitationId\"" if matches!(kind, Kind::Form | Kind::Url) => {}
-            "\"mode\"" if value == "null" => {}
-            "\"requestedSchema\"" if kind == Kind::Form => {}
-            "\"tools\"" if kind == Kind::Sampling => kept.copy(name, &without_execution(value)),
-            _ => kept.copy(name, value),
+        if dropped.iter().any(|known| is_key(name, known))
+            || kind == Kind::Form && value == "null" && is_key(name, "mode")
+        {
+            continue;
+        }
+        if kind == Kind::Sampling && is_key(name, "tools") {
+            kept.copy(name, &without_execution(value));
+        } else {
+            kept.copy(name, value);
         }
     }
     if kind == Kind::Form {
@@ -160,7 +170,7 @@ fn write_kept(out: &mut String, kind: Kind, params: &Object<'_>) {
     let meta = params.object("_meta").unwrap_or_default();
     let meta: Vec<_> = kept_meta(&meta)
         .into_iter()
-        .filter(|(name, _)| !object::is_key(name, key::PROGRESS_TOKEN))
+        .filter(|(name, _)| !is_key(name, key::PROGRESS_TOKEN))
         .collect();
     if !meta.is_empty() {
         let mut members = Writer::new(kept.open("_meta"));
@@ -194,7 +204,7 @@ fn form(raw: Option<&str>) -> Cow<'_, str> {
         whole.raw(name, value);
     }
     for (name, value) in schema.iter() {
-        if !added.iter().any(|(added, _)| object::is_key(name, added)) {
+        if !added.iter().any(|(added, _)| is_key(name, added)) {
             whole.copy(name, value);
         }
     }
@@ -203,7 +213,7 @@ fn form(raw: Option<&str>) -> Cow<'_, str> {
 }
 
 fn without_execution(raw: &str) -> Cow<'_, str> {
-    let Some(tools) = array(raw).filter(|_| raw.contains("execution")) else {
+    let Some(tools) = array(raw) else {
         return Cow::Borrowed(raw);
     };
     let tools: Vec<String> = tools
@@ -212,7 +222,7 @@ fn without_execution(raw: &str) -> Cow<'_, str> {
             Some(tool) => {
                 let mut out = String::new();
                 let mut kept = Writer::new(&mut out);
-                for (name, value) in tool.iter().filter(|(n, _)| !object::is_key(n, "execution")) {
+                for (name, value) in tool.iter().filter(|(n, _)| !is_key(n, "execution")) {
                     kept.copy(name, value);
                 }
                 kept.end();
@@ -227,11 +237,10 @@ fn without_execution(raw: &str) -> Cow<'_, str> {
 }
 
 impl Asked {
-    /// The value in `inputRequests` for a client with these capabilities (E3, E10).
-    #[must_use]
-    pub fn input_request(&self, capabilities: Capabilities) -> String {
-        let mut out = String::with_capacity(self.params.len() + 64);
-        let mut request = Writer::new(&mut out);
+    /// Writes the value in `inputRequests` for a client with these capabilities (E3, E10).
+    pub fn write_request(&self, out: &mut String, capabilities: Capabilities) {
+        out.reserve(self.params.len() + 64);
+        let mut request = Writer::new(out);
         request.string("method", self.kind.method());
         let drop_context =
             self.kind == Kind::Sampling && !capabilities.covers(Capabilities::SAMPLING_CONTEXT);
@@ -240,7 +249,7 @@ impl Asked {
             Some(params) if drop_context && params.get("includeContext").is_some() => {
                 let mut kept = Writer::new(request.open("params"));
                 for (name, value) in params.iter() {
-                    if !object::is_key(name, "includeContext") {
+                    if !is_key(name, "includeContext") {
                         kept.copy(name, value);
                     }
                 }
@@ -250,7 +259,6 @@ impl Asked {
             None => {}
         }
         request.end();
-        out
     }
 }
 
@@ -272,7 +280,7 @@ pub fn is_accepted(answer: &str) -> bool {
     answer
         .strip_prefix("\"result\":")
         .and_then(Object::parse)
-        .is_some_and(|answer| answer.get("action") == Some("\"accept\""))
+        .is_some_and(|answer| answer.string("action").is_some_and(|action| action == "accept"))
 }
 
 /// The visits that a -32042 error demands, each with the server's name for it (E28). `None`: it
@@ -312,7 +320,7 @@ pub fn declined_visit(server_info: &str) -> String {
     down.raw("isError", "true");
     let text = "The server requires a visit to a web page for this tool, and it was declined.";
     down.raw("content", &format!("[{{\"type\":\"text\",\"text\":\"{text}\"}}]"));
-    write_meta(&mut down, None, server_info);
+    down.raw("_meta", &down_meta(None, server_info));
     down.end();
     out
 }
@@ -356,7 +364,7 @@ fn elicited(kind: Kind, answer: &Object<'_>) -> Result<String, &'static str> {
     let mut out = String::from("\"result\":");
     let mut up = Writer::new(&mut out);
     for (name, value) in answer.iter() {
-        if passes_content || !object::is_key(name, "content") {
+        if passes_content || !is_key(name, "content") {
             up.copy(name, value);
         }
     }
@@ -365,7 +373,7 @@ fn elicited(kind: Kind, answer: &Object<'_>) -> Result<String, &'static str> {
 }
 
 fn sampled(answer: &Object<'_>, raw: &str, revision: Revision) -> Result<String, &'static str> {
-    if !matches!(answer.get("role"), Some("\"user\"" | "\"assistant\"")) {
+    if !matches!(answer.string("role").as_deref(), Some("user" | "assistant")) {
         return Err("role must be user or assistant");
     }
     if !answer.get("model").is_some_and(is_string) {
@@ -400,7 +408,7 @@ fn sampled(answer: &Object<'_>, raw: &str, revision: Revision) -> Result<String,
     let mut out = String::from("\"result\":");
     let mut up = Writer::new(&mut out);
     for (name, value) in answer.iter() {
-        up.copy(name, if object::is_key(name, "content") { &block } else { value });
+        up.copy(name, if is_key(name, "content") { &block } else { value });
     }
     up.end();
     Ok(out)
@@ -413,7 +421,8 @@ fn one_block<'a>(blocks: &[&'a str]) -> Option<Cow<'a, str>> {
     }
     let mut joined = String::new();
     for (at, block) in blocks.iter().enumerate() {
-        let block = Object::parse(block).filter(|b| b.get("type") == Some("\"text\""))?;
+        let block =
+            Object::parse(block).filter(|b| b.string("type").is_some_and(|t| t == "text"))?;
         if at > 0 {
             joined.push('\n');
         }
@@ -512,13 +521,21 @@ mod tests {
                 r#"{"messages":[],"includeContext":"none","tools":[{"name":"t","execution":{}}]}"#,
                 r#"{"method":"sampling/createMessage","params":{"messages":[],"tools":[{"name":"t"}]}}"#,
             ),
+            (
+                "elicitation/create",
+                r#"{"mode":"ur\u006c","message":"m","url":"u","elicitation\u0049d":"e","t\u0061sk":{},"\u005fmeta":{"progressToken":1}}"#,
+                r#"{"method":"elicitation/create","params":{"mode":"ur\u006c","message":"m","url":"u"}}"#,
+            ),
+            (
+                "sampling/createMessage",
+                r#"{"messages":[],"t\u006fols":[{"name":"t","\u0065xecution":{}}],"mode":null}"#,
+                r#"{"method":"sampling/createMessage","params":{"messages":[],"t\u006fols":[{"name":"t"}],"mode":null}}"#,
+            ),
             ("roots/list", "", r#"{"method":"roots/list"}"#),
         ] {
-            assert_eq!(
-                asked(method, params).input_request(Capabilities::NONE),
-                expected,
-                "{params}"
-            );
+            let mut request = String::new();
+            asked(method, params).write_request(&mut request, Capabilities::NONE);
+            assert_eq!(request, expected, "{params}");
         }
     }
 
@@ -572,6 +589,13 @@ mod tests {
             ),
             (
                 Kind::Sampling,
+                r#"{"role":"us\u0065r","model":"m","content":[{"type":"t\u0065xt","text":"a"},{"type":"text","text":"b"}]}"#,
+                Some(
+                    r#""result":{"role":"us\u0065r","model":"m","content":{"type":"text","text":"a\nb"}}"#,
+                ),
+            ),
+            (
+                Kind::Sampling,
                 r#"{"role":"user","model":"m","content":[{"type":"image"},{"type":"text","text":"b"}]}"#,
                 Some(r#""error":{"code":-32602,"message":"unsupported sampling content"}"#),
             ),
@@ -584,6 +608,18 @@ mod tests {
                 (Answer::Legal(text), Some(expected)) => assert_eq!(text, expected),
                 (other, _) => panic!("{raw}: {other:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn consent() {
+        for (answer, expected) in [
+            (r#""result":{"action":"accept"}"#, true),
+            (r#""result":{"action":"acc\u0065pt"}"#, true),
+            (r#""result":{"action":"decline"}"#, false),
+            (r#""error":{"action":"accept"}"#, false),
+        ] {
+            assert_eq!(is_accepted(answer), expected, "{answer}");
         }
     }
 

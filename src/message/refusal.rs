@@ -1,7 +1,7 @@
 //! Why the bridge says no, and how each reason and each error of the server looks to the client (L).
 
 use super::capabilities::Capabilities;
-use super::object::{Body, Object, Writer, is_integer, is_string, quoted};
+use super::object::{Body, Object, Writer, is_integer, is_string, quoted, string};
 use super::vocabulary::{MODERN, Method, code};
 
 /// Every reason for which the bridge itself answers a request with an error.
@@ -246,12 +246,13 @@ fn is_reserved(code: i64) -> bool {
 
 /// Codes that mean bad parameters in 2026-07-28.
 fn mapped(code: i64, message: &str, method: Method) -> i64 {
-    let unknown_name =
-        ["\"Unknown resource", "\"Unknown prompt"].iter().any(|s| message.starts_with(s));
+    let says_so =
+        |text: &str| ["Unknown resource", "Unknown prompt"].iter().any(|s| text.starts_with(s));
+    let unknown_name = || string(message).is_some_and(|text| says_so(&text));
     let by_name = matches!(method, Method::ResourcesRead | Method::PromptsGet);
     match code {
         code::RESOURCE_NOT_FOUND => code::INVALID_PARAMS,
-        0 if by_name && unknown_name => code::INVALID_PARAMS,
+        0 if by_name && unknown_name() => code::INVALID_PARAMS,
         code => code,
     }
 }
@@ -299,6 +300,11 @@ mod tests {
                 Method::PromptsGet,
                 r#"{"code":0,"message":"Unknown prompt: x"}"#,
                 r#""error":{"code":-32602,"message":"Unknown prompt: x"}"#,
+            ),
+            (
+                Method::PromptsGet,
+                r#"{"code":0,"message":"\u0055nknown prompt: x"}"#,
+                r#""error":{"code":-32602,"message":"\u0055nknown prompt: x"}"#,
             ),
             (call, r#"{"code":"x","message":"m"}"#, r#""error":{"code":-32603,"message":"m"}"#),
             (

@@ -27,15 +27,13 @@ pub fn items<'a>(method: Method, raw: &'a str, nulls: bool, found: &mut Findings
 
 fn item(method: Method, entry: &str) -> Cow<'_, str> {
     match method {
-        Method::PromptsList => edit(entry, |name, value| match name {
-            "\"arguments\"" => Some(each(value, without_nulls)),
-            _ => None,
-        }),
+        Method::PromptsList => {
+            edit(entry, |name, value| is_key(name, "arguments").then(|| each(value, without_nulls)))
+        }
         Method::ToolsCall => block(entry),
-        Method::PromptsGet => edit(entry, |name, value| match name {
-            "\"content\"" if value.starts_with('[') => Some(each(value, block)),
-            "\"content\"" => Some(block(value)),
-            _ => None,
+        Method::PromptsGet => edit(entry, |name, value| {
+            let is_list = value.starts_with('[');
+            is_key(name, "content").then(|| if is_list { each(value, block) } else { block(value) })
         }),
         Method::ToolsList
         | Method::ResourcesList
@@ -51,7 +49,7 @@ fn item(method: Method, entry: &str) -> Cow<'_, str> {
 
 /// A content block: its own nulls, and those of the resource in it.
 fn block(entry: &str) -> Cow<'_, str> {
-    edit(entry, |name, value| (name == "\"resource\"").then(|| without_nulls(value)))
+    edit(entry, |name, value| is_key(name, "resource").then(|| without_nulls(value)))
 }
 
 fn without_nulls(entry: &str) -> Cow<'_, str> {
@@ -205,7 +203,8 @@ pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
     let mut out = String::with_capacity(raw.len());
     let mut writer = Writer::new(&mut out);
     for (name, value) in object.iter() {
-        if name != "\"values\"" && !(name == "\"hasMore\"" && many.is_some()) {
+        let is_dropped = is_key(name, "values") || many.is_some() && is_key(name, "hasMore");
+        if !is_dropped {
             writer.copy(name, value);
         }
     }
@@ -283,6 +282,11 @@ mod tests {
             r#"[{"role":"user","content":{"type":"resource","resource":{"uri":"u"}}}]"#,
         );
         check(
+            Method::PromptsGet,
+            r#"[{"cont\u0065nt":[{"type":"resource","r\u0065source":{"uri":"u","text":null}}]}]"#,
+            r#"[{"cont\u0065nt":[{"type":"resource","r\u0065source":{"uri":"u"}}]}]"#,
+        );
+        check(
             Method::PromptsList,
             r#"[{"name":"p","arguments":[{"name":"x","required":null},null]}]"#,
             r#"[{"name":"p","arguments":[{"name":"x"}]}]"#,
@@ -304,6 +308,7 @@ mod tests {
         for (raw, expected) in [
             (Some(r#"{"values":["a"]}"#), r#"{"values":["a"]}"#),
             (Some(r#"{"values":null,"total":3}"#), r#"{"total":3,"values":[]}"#),
+            (Some(r#"{"valu\u0065s":null,"total":3}"#), r#"{"total":3,"values":[]}"#),
             (None, r#"{"values":[]}"#),
             (Some(&*format!(r#"{{"values":{many},"hasMore":false,"total":101}}"#)), cut.as_str()),
         ] {

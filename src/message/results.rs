@@ -1,6 +1,8 @@
 //! What a result of the server looks like to the client (D2-D4, D12, C4, K2).
 
-use super::object::{Object, Writer, is_integer, is_key, is_object, is_string};
+use super::capabilities::Capabilities;
+use super::object::{Object, Text, Writer, is_integer, is_key, is_object, is_string};
+use super::questions::Asked;
 use super::repair::{self, Findings};
 use super::vocabulary::{Method, NOT_DOWNWARD, key};
 
@@ -15,7 +17,7 @@ pub struct Stamp<'a> {
 
 /// Writes `"result":{...}`: the server's members, repaired, and ours.
 pub fn write_complete(
-    out: &mut String,
+    out: &mut impl Text,
     method: Method,
     result: &Object<'_>,
     stamp: Stamp<'_>,
@@ -33,7 +35,7 @@ pub fn write_complete(
             write_array(&mut down, method, name, value, found);
         } else if is_key(name, "_meta") {
             has_meta = true;
-            write_meta(&mut down, Some(value), stamp.server_info);
+            down.raw("_meta", &down_meta(Some(value), stamp.server_info));
         } else if method == Method::Complete && is_key(name, "completion") {
             has_completion = true;
             down.raw("completion", &repair::completion(Some(value)));
@@ -51,13 +53,13 @@ pub fn write_complete(
         write_cache_hints(&mut down, result, stamp);
     }
     if !has_meta {
-        write_meta(&mut down, None, stamp.server_info);
+        down.raw("_meta", &down_meta(None, stamp.server_info));
     }
     down.end();
 }
 
 fn write_array(
-    down: &mut Writer<'_>,
+    down: &mut Writer<'_, impl Text>,
     method: Method,
     name: &str,
     value: &str,
@@ -92,26 +94,32 @@ fn is_dropped_null(method: Method, name: &str) -> bool {
 }
 
 /// The server's own hints only where they are valid, else the option's (D2, D3).
-fn write_cache_hints(down: &mut Writer<'_>, result: &Object<'_>, stamp: Stamp<'_>) {
+fn write_cache_hints(down: &mut Writer<'_, impl Text>, result: &Object<'_>, stamp: Stamp<'_>) {
     let ttl = result.get("ttlMs").filter(|raw| is_integer(raw) && !raw.starts_with('-'));
     match ttl {
         Some(raw) => down.raw("ttlMs", raw),
         None => down.raw("ttlMs", &stamp.cache_ttl_ms.to_string()),
     }
-    let scope = result.get("cacheScope").filter(|raw| matches!(*raw, "\"public\"" | "\"private\""));
-    down.raw("cacheScope", scope.unwrap_or("\"private\""));
+    let scope = match result.string("cacheScope").as_deref() {
+        Some("public") => "\"public\"",
+        _ => "\"private\"",
+    };
+    down.raw("cacheScope", scope);
 }
 
-/// The server's `_meta` without reserved keys, and whose result it is (C4, K2).
-pub fn write_meta(down: &mut Writer<'_>, meta: Option<&str>, server_info: &str) {
+/// The server's `_meta` without reserved keys, and whose result it is (C4, K2), as JSON text.
+#[must_use]
+pub fn down_meta(meta: Option<&str>, server_info: &str) -> String {
     let meta = meta.and_then(Object::parse).unwrap_or_default();
     let own_info = meta.get(key::SERVER_INFO).filter(|raw| is_identity(raw));
-    let mut members = Writer::new(down.open("_meta"));
+    let mut out = String::with_capacity(server_info.len() + 64);
+    let mut members = Writer::new(&mut out);
     for (name, value) in kept_meta(&meta) {
         members.copy(name, value);
     }
     members.raw(key::SERVER_INFO, own_info.unwrap_or(server_info));
     members.end();
+    out
 }
 
 /// Members of a server's `_meta` that may come down (K2).
@@ -137,11 +145,12 @@ pub fn is_tool_error(result: &Object<'_>) -> bool {
     result.is_true("isError")
 }
 
-/// Writes `"result":{...}` of an `input_required` answer (E3): `requests` is a list of key and
-/// `{"method":...,"params":...}`.
+/// Writes `"result":{...}` of an `input_required` answer (E3): `requests` are keys and questions,
+/// for a client with these capabilities.
 pub fn write_input_required<'q>(
     out: &mut String,
-    requests: impl Iterator<Item = (String, &'q str)>,
+    requests: impl Iterator<Item = (String, &'q Asked)>,
+    capabilities: Capabilities,
     state: &str,
     server_info: &str,
 ) {
@@ -150,11 +159,11 @@ pub fn write_input_required<'q>(
     down.raw("resultType", "\"input_required\"");
     let mut questions = Writer::new(down.open("inputRequests"));
     for (name, request) in requests {
-        questions.raw(&name, request);
+        request.write_request(questions.open(&name), capabilities);
     }
     questions.end();
     down.string("requestState", state);
-    write_meta(&mut down, None, server_info);
+    down.raw("_meta", &down_meta(None, server_info));
     down.end();
 }
 
@@ -186,6 +195,11 @@ mod tests {
             (
                 Method::ResourcesRead,
                 r#"{"contents":[],"ttlMs":-1,"cacheScope":"public"}"#,
+                r#","contents":[],"ttlMs":7,"cacheScope":"public""#,
+            ),
+            (
+                Method::ResourcesRead,
+                r#"{"contents":[],"cacheScope":"publi\u0063"}"#,
                 r#","contents":[],"ttlMs":7,"cacheScope":"public""#,
             ),
             (
@@ -221,11 +235,7 @@ mod tests {
             ),
             ("3", r#"{"io.modelcontextprotocol/serverInfo":{}}"#),
         ] {
-            let mut out = String::new();
-            let mut down = Writer::new(&mut out);
-            write_meta(&mut down, Some(meta), "{}");
-            down.end();
-            assert_eq!(out, format!("{{\"_meta\":{expected}}}"), "{meta}");
+            assert_eq!(down_meta(Some(meta), "{}"), expected, "{meta}");
         }
     }
 }

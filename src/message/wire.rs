@@ -1,6 +1,6 @@
 //! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
 
-use super::object::{self, Body, is_integer, is_key, is_string};
+use super::object::{self, Body, Text, is_integer, is_key, is_string};
 use super::scan::Scanner;
 use crate::bounds::LONGEST_ID;
 use std::borrow::Cow;
@@ -222,17 +222,21 @@ pub fn broken_answer(text: &str) -> Option<u64> {
 /// The start of every line we write.
 pub const HEAD: &str = "{\"jsonrpc\":\"2.0\"";
 
+/// The end of every line we write.
+pub const END: &str = "}\n";
+
 /// A response line: `outcome` is `"result":...` or `"error":...` (A4).
 #[must_use]
 pub fn response(id: Option<&str>, outcome: &str) -> Vec<u8> {
     let mut out = String::with_capacity(outcome.len() + 64);
     response_head(&mut out, id);
     out.push_str(outcome);
-    close(out)
+    out.push_str(END);
+    out.into_bytes()
 }
 
-/// Starts a response line; the caller writes the outcome and closes it with [`close`].
-pub fn response_head(out: &mut String, id: Option<&str>) {
+/// Starts a response line; the caller writes the outcome and [`END`].
+pub fn response_head(out: &mut impl Text, id: Option<&str>) {
     out.push_str(HEAD);
     out.push(',');
     if let Some(id) = id {
@@ -242,11 +246,14 @@ pub fn response_head(out: &mut String, id: Option<&str>) {
     }
 }
 
-/// Ends a line that [`HEAD`] began.
-#[must_use]
-pub fn close(mut out: String) -> Vec<u8> {
-    out.push_str("}\n");
-    out.into_bytes()
+/// Starts a request line of ours up to its parameters; the caller writes an object and [`END`].
+pub fn request_head(out: &mut impl Text, id: u64, method: &str) {
+    out.push_str(HEAD);
+    out.push_str(",\"id\":");
+    out.push_str(&id.to_string());
+    out.push_str(",\"method\":");
+    object::push_string(out, method);
+    out.push_str(",\"params\":");
 }
 
 /// A request line of ours. `method` is a plain name; `params` is an object, "" leaves it out.
@@ -274,7 +281,8 @@ fn finish_call(mut out: String, method: &str, params: &str) -> Vec<u8> {
         out.push_str(",\"params\":");
         out.push_str(params);
     }
-    close(out)
+    out.push_str(END);
+    out.into_bytes()
 }
 
 #[cfg(test)]

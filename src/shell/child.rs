@@ -33,6 +33,8 @@ pub struct Launch {
     pub env: Vec<(OsString, OsString)>,
     /// Its working directory; ours if none.
     pub cwd: Option<PathBuf>,
+    /// Neither it nor we can gain privileges by starting a program (Linux).
+    pub no_new_privs: bool,
 }
 
 /// What a starting server needs to know of the loop.

@@ -86,8 +86,8 @@ impl Console {
     /// Shows what is done about it.
     pub(crate) fn show_effect(&self, effect: &Effect) {
         match effect {
-            Effect::ToClient(frame) => self.show("client < ", &frame.0),
-            Effect::ToServer(frame) => self.show("server < ", &frame.0),
+            Effect::ToClient(frame) => self.show("client < ", &frame.bytes()),
+            Effect::ToServer(frame) => self.show("server < ", &frame.bytes()),
             Effect::Say(..) => {}
             Effect::StartServer(server) => {
                 self.say(Level::Info, &format!("effect: start server {}", server.0));
@@ -128,7 +128,10 @@ fn push_escaped(line: &mut String, text: &str, most: usize) {
             line.push('…');
             return;
         }
-        if character.is_control() {
+        // Line separators and the marks that turn text around obey no less.
+        if character.is_control()
+            || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
             let _ = write!(line, "{}", character.escape_default());
         } else {
             line.push(character);
@@ -148,6 +151,7 @@ mod tests {
             ("äöü", 2, "äö…"),
             ("ab", 2, "ab"),
             ("\u{85}", 2, "\\u{85}"),
+            ("\u{202e}", 2, "\\u{202e}"),
         ] {
             let mut line = String::new();
             push_escaped(&mut line, text, most);

@@ -17,7 +17,7 @@ use super::Core;
 use super::child::{Launch, Server, Wiring};
 use super::clock::Clock;
 use super::console::Console;
-use super::flow::Flow;
+use super::flow::{Flow, Waiting};
 use super::inbox::{Batch, Permits, Woken, inbox};
 use super::leaving::Leaving;
 use super::lines::Piece;
@@ -34,6 +34,10 @@ const GATHER: usize = 256 << 10;
 
 /// Batches taken before what they caused is written, at most.
 const ROUNDS: usize = 64;
+
+/// A writer thread tells when its bytes fall below this part of `--max-buffer-bytes`, and when they
+/// are all written.
+const LOW_WATER: usize = 8;
 
 /// Memory goes back to the system after this long without work.
 const IDLE_MS: u64 = 300;
@@ -62,6 +66,10 @@ pub(super) struct EventLoop<C> {
     follow_ups: VecDeque<Event>,
     flow: Flow,
     client_gone: bool,
+    /// The least exit status: 1 once stdin or stdout failed.
+    least_code: u8,
+    /// Bytes of the largest line since memory was last given back, where that is much.
+    largest: usize,
     /// Much memory was in use; give it back at this time unless there is more work.
     trim_at: Option<Time>,
     leaving: Option<Leaving>,
@@ -75,7 +83,7 @@ impl<C: Core> EventLoop<C> {
         console: Console,
     ) -> io::Result<Self> {
         let (sender, inbox) = inbox();
-        let low_water = limits.buffer_bytes / 2;
+        let low_water = limits.buffer_bytes / LOW_WATER;
         watch(sender.clone())?;
         let stdout = Sink::shared(io::stdout().as_fd())?;
         Ok(EventLoop {
@@ -95,6 +103,8 @@ impl<C: Core> EventLoop<C> {
             follow_ups: VecDeque::new(),
             flow: Flow::default(),
             client_gone: false,
+            least_code: 0,
+            largest: 0,
             trim_at: None,
             leaving: None,
         })
@@ -155,6 +165,7 @@ impl<C: Core> EventLoop<C> {
             | Woken::ChildEnded
             | Woken::ClientGone
             | Woken::InputEnds
+            | Woken::InputFails(_)
             | Woken::Written
             | Woken::Time => false,
         }
@@ -169,6 +180,7 @@ impl<C: Core> EventLoop<C> {
             Woken::ChildEnded => self.look_at_children(),
             Woken::ClientGone => self.lose_client(),
             Woken::InputEnds => self.flow.input_ends(),
+            Woken::InputFails(error) => self.fail(&format!("cannot read stdin: {error}")),
             Woken::Client(batch) => self.take_client(batch),
             Woken::Server(generation, batch) => self.take_server(generation, batch),
             Woken::Written | Woken::Time => {} // `settle` looks at all of it
@@ -207,9 +219,11 @@ impl<C: Core> EventLoop<C> {
         }
     }
 
-    /// A large line leaves large buffers behind.
+    /// A large line leaves large buffers behind, and may have others behind it.
     fn expect_work(&mut self, piece: &Piece) {
-        if matches!(piece, Piece::Line(line) if line.bytes.len() >= MUCH) {
+        let Piece::Line(line) = piece else { return };
+        if line.bytes.len() >= MUCH {
+            self.largest = self.largest.max(line.bytes.len());
             self.trim_at = Some(self.now.after(IDLE_MS));
         }
     }
@@ -240,7 +254,20 @@ impl<C: Core> EventLoop<C> {
 
     fn lose_client(&mut self) {
         if !std::mem::replace(&mut self.client_gone, true) {
+            if let Some(error) = self.to_client.take_failure() {
+                self.fail(&format!("cannot write to stdout: {error}"));
+            }
             self.tell(Event::ClientGone);
+            self.flush(); // what cannot be written must not be waited for
+        }
+    }
+
+    /// Our own end of the conversation failed, which is no good end.
+    fn fail(&mut self, why: &str) {
+        self.console.say(Level::Error, why);
+        self.least_code = 1;
+        if let Some(leaving) = &mut self.leaving {
+            leaving.code = leaving.code.max(1);
         }
     }
 
@@ -316,10 +343,11 @@ impl<C: Core> EventLoop<C> {
         }
     }
 
+    #[inline(never)] // it would stand in the program twice, and it is the largest part of the loop
     fn start_server(&mut self, generation: Generation) {
         let wiring = Wiring {
             line_limit: self.limits.line_bytes,
-            low_water: self.limits.buffer_bytes / 2,
+            low_water: self.limits.buffer_bytes / LOW_WATER,
             inbox: &self.sender,
         };
         let started = if self.server.is_some() {
@@ -349,6 +377,9 @@ impl<C: Core> EventLoop<C> {
         }
         self.watch_queues();
         self.flush();
+        if self.to_client.is_broken() {
+            self.lose_client();
+        }
         if let Some(server) = &mut self.server {
             server.climb(self.now);
         }
@@ -356,6 +387,7 @@ impl<C: Core> EventLoop<C> {
             self.strays.look(self.now);
         }
         if self.trim_at.take_if(|at| *at <= self.now).is_some() {
+            self.largest = 0;
             sys::give_memory_back();
         }
     }
@@ -372,17 +404,17 @@ impl<C: Core> EventLoop<C> {
     }
 
     fn watch_queues(&mut self) {
-        let bound = self.limits.buffer_bytes;
-        let for_client = self.to_client.queued();
-        let for_server = self.server.as_ref().map_or(0, Server::queued);
-        if let Some(slow) = self.flow.update(for_client, for_server, bound) {
+        let waiting = Waiting {
+            for_client: self.to_client.queued(),
+            for_server: self.server.as_ref().map_or(0, Server::queued),
+            // Besides, each side may have one more such line in its reader's hands.
+            kept: self.core.kept_bytes() + 2 * self.largest,
+        };
+        if let Some(slow) = self.flow.update(waiting, self.limits.buffer_bytes) {
             self.tell(Event::ClientSlow(slow));
         }
-        if for_client.max(for_server) > MUCH {
+        if waiting.for_client.max(waiting.for_server) > MUCH {
             self.trim_at = Some(self.now.after(IDLE_MS));
-        }
-        if self.to_client.is_broken() {
-            self.lose_client();
         }
     }
 
@@ -407,7 +439,7 @@ impl<C: Core> EventLoop<C> {
             server.stop(self.now, grace);
         }
         self.strays.hurry(self.now, self.now.after(grace));
-        self.leaving = Some(Leaving::new(code, self.now, grace));
+        self.leaving = Some(Leaving::new(code.max(self.least_code), self.now, grace));
     }
 
     /// The exit status, when everything is done that must be done before.

@@ -1,15 +1,26 @@
 //! Who is read and who has to wait, by how much waits to be written.
 //!
-//! `bound` is `--max-buffer-bytes`; what was held up is read again below half of it:
+//! All that waits shares `--max-buffer-bytes`: the *room* of a queue is what the other queue and
+//! the core leave of it, and never less than a sixteenth, so that a full one never starves the
+//! other. What was held up is read again below half of the same mark:
 //!
 //! | waits for | more than | not read |
 //! |---|---|---|
-//! | the client | `bound` | client and server |
-//! | the server | `bound` | the client; not the server, which may read only once it is read |
-//! | the server | twice `bound` | the server: it makes us answer and does not read, its own lock-up |
+//! | the client | its room | client and server |
+//! | the server | half of its room | the client; not the server, which may read only once it is read |
+//! | the server | its room | the server: it makes us answer and does not read, its own lock-up |
 
 /// The client is slow when more than this waits in spite of a writer thread.
 const SLOW: usize = 256 << 10;
+
+/// Bytes that wait.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Waiting {
+    pub(super) for_client: usize,
+    pub(super) for_server: usize,
+    /// In the core.
+    pub(super) kept: usize,
+}
 
 /// What is held up at present.
 #[derive(Default)]
@@ -22,16 +33,15 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Takes note of the bytes that wait. `Some`: the client has become slow, or has caught up.
-    pub(super) fn update(
-        &mut self,
-        for_client: usize,
-        for_server: usize,
-        bound: usize,
-    ) -> Option<bool> {
-        hold(&mut self.client_full, for_client, bound);
-        hold(&mut self.server_full, for_server, bound);
-        hold(&mut self.server_stuck, for_server, bound.saturating_mul(2));
+    /// Takes note of the bytes that wait, of `bound` in all. `Some`: the client has become slow, or
+    /// has caught up.
+    pub(super) fn update(&mut self, waiting: Waiting, bound: usize) -> Option<bool> {
+        let Waiting { for_client, for_server, kept } = waiting;
+        let room = |others: usize| bound.saturating_sub(others).max(bound / 16);
+        let for_server_room = room(kept + for_client);
+        hold(&mut self.client_full, for_client, room(kept + for_server));
+        hold(&mut self.server_full, for_server, for_server_room / 2);
+        hold(&mut self.server_stuck, for_server, for_server_room);
         let slow = for_client > if self.client_slow { 0 } else { SLOW };
         let changed = slow != self.client_slow;
         self.client_slow = slow;
@@ -67,28 +77,43 @@ mod tests {
     #[test]
     fn held_up_above_the_bound_and_free_below_half() {
         let mut flow = Flow::default();
-        for (for_client, for_server, holds_client, holds_server) in [
-            (100, 100, false, false),
-            (101, 0, true, true),
-            (51, 0, true, true),
-            (50, 0, false, false),
-            (100, 0, false, false),
-            (0, 101, true, false),
-            (0, 201, true, true),
-            (0, 101, true, true),
-            (0, 100, true, false),
-            (0, 50, false, false),
+        for (for_client, for_server, kept, holds_client, holds_server) in [
+            (160, 0, 0, false, false),
+            (161, 0, 0, true, true),
+            (81, 0, 0, true, true),
+            (80, 0, 0, false, false),
+            (160, 0, 0, false, false),
+            (0, 80, 0, false, false),
+            (0, 81, 0, true, false),
+            (0, 161, 0, true, true),
+            (0, 81, 0, true, true),
+            (0, 80, 0, true, false),
+            (0, 40, 0, false, false),
+            // Less room for one where others need it.
+            (60, 0, 100, false, false),
+            (61, 0, 100, true, true),
+            (30, 0, 100, false, false),
+            (0, 31, 100, true, false),
+            (0, 15, 100, false, false),
+            // But always some.
+            (10, 0, 400, false, false),
+            (11, 0, 400, true, true),
+            (5, 0, 400, false, false),
+            (0, 6, 400, true, false),
+            (0, 11, 400, true, true),
+            (0, 0, 400, false, false),
         ] {
-            flow.update(for_client, for_server, 100);
+            flow.update(Waiting { for_client, for_server, kept }, 160);
             let holds = (flow.holds_client(), flow.holds_server());
-            assert_eq!(holds, (holds_client, holds_server), "{for_client} {for_server}");
+            let expected = (holds_client, holds_server);
+            assert_eq!(holds, expected, "{for_client} {for_server} {kept}");
         }
     }
 
     #[test]
     fn the_end_of_input_is_not_held_up() {
         let mut flow = Flow::default();
-        flow.update(101, 101, 100);
+        flow.update(Waiting { for_client: 101, for_server: 101, kept: 0 }, 100);
         assert!(flow.holds_client());
         flow.input_ends();
         assert!(!flow.holds_client());
@@ -106,7 +131,8 @@ mod tests {
             (0, Some(false)),
             (0, None),
         ] {
-            assert_eq!(flow.update(for_client, 0, 1 << 30), changed, "{for_client}");
+            let waiting = Waiting { for_client, ..Waiting::default() };
+            assert_eq!(flow.update(waiting, 1 << 30), changed, "{for_client}");
         }
     }
 }

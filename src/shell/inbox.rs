@@ -4,6 +4,7 @@
 //! side is held up by keeping its permits, while everything else still comes through. One queue,
 //! because waiting on several costs half as much CPU again for each message.
 
+use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -13,6 +14,9 @@ use crate::bridge::Generation;
 
 /// Batches of one reader that the loop has not finished, at most.
 const AHEAD: usize = 2;
+
+/// A line of this size is dealt with before the next is read: memory for one is enough.
+const LARGE: usize = 1 << 20;
 
 /// Room for the batches of both sides, and for what else happens meanwhile.
 const ROOM: usize = 32;
@@ -27,6 +31,8 @@ pub(super) enum Woken {
     ClientGone,
     /// Nobody writes to our stdin any more; what was written may still be unread.
     InputEnds,
+    /// Our stdin cannot be read, and ends here.
+    InputFails(io::Error),
     /// A writer thread has written what matters, or can write no more.
     Written,
     /// Lines from the client.
@@ -42,6 +48,15 @@ pub(super) struct Batch {
     pub(super) pieces: Vec<Piece>,
     /// Nothing follows.
     pub(super) end: bool,
+}
+
+impl Batch {
+    /// Is it so much that there should be no second one at the same time?
+    pub(super) fn is_large(&self) -> bool {
+        self.pieces
+            .iter()
+            .any(|piece| matches!(piece, Piece::Line(line) if line.bytes.len() >= LARGE))
+    }
 }
 
 /// The queue: where everybody sends, where the loop waits.
@@ -85,17 +100,26 @@ impl Gate {
         self.changed.notify_one();
     }
 
-    /// Waits for a permit; false when there will be none.
+    /// Waits for a permit and takes it; false when there will be none.
     pub(super) fn pass(&self) -> bool {
+        self.wait_for(1, 1)
+    }
+
+    /// Waits until the loop is done with everything; false when it never will be.
+    pub(super) fn settle(&self) -> bool {
+        self.wait_for(AHEAD, 0)
+    }
+
+    fn wait_for(&self, needed: usize, taken: usize) -> bool {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match &mut *free {
                 None => return false,
-                Some(0) => {}
-                Some(left) => {
-                    *left -= 1;
+                Some(there) if *there >= needed => {
+                    *there -= taken;
                     return true;
                 }
+                Some(_) => {}
             }
             free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner);
         }

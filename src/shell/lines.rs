@@ -23,7 +23,7 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// What the input was cut into.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// A line, without its ending; never blank.
     Line(Line),
     /// A line that went over the limit.
@@ -31,7 +31,7 @@ pub(crate) enum Piece {
 }
 
 /// One input on its way from bytes to lines.
-pub(crate) struct Lines {
+pub struct Lines {
     limit: usize,
     /// Read and not yet handed on; its first `seen` bytes hold no line feed.
     buffer: Vec<u8>,
@@ -43,12 +43,14 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// Nothing has been read yet; `limit` is the longest line in bytes.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
         Lines { limit, buffer: Vec::new(), seen: 0, landing: None, discarding: false }
     }
 
     /// Where to append up to `most` bytes.
-    pub(crate) fn room(&mut self, most: usize) -> &mut Vec<u8> {
+    pub fn room(&mut self, most: usize) -> &mut Vec<u8> {
         if self.landing.is_none() && self.buffer.len() > LONG {
             let mut long = Vec::with_capacity(2 * (LONG + most));
             long.append(&mut self.buffer);
@@ -59,7 +61,7 @@ impl Lines {
     }
 
     /// Moves all complete lines into `out`.
-    pub(crate) fn split(&mut self, out: &mut Vec<Piece>) {
+    pub fn split(&mut self, out: &mut Vec<Piece>) {
         let mut start = 0;
         while let Some(found) = sys::find_byte(b'\n', &self.buffer[self.seen..]) {
             let end = self.seen + found;
@@ -86,7 +88,7 @@ impl Lines {
     }
 
     /// The input is at its end: what stands there without a line feed (A3).
-    pub(crate) fn finish(&mut self, out: &mut Vec<Piece>) {
+    pub fn finish(&mut self, out: &mut Vec<Piece>) {
         let rest = mem::take(&mut self.buffer);
         self.seen = 0;
         if mem::take(&mut self.discarding) {
@@ -114,11 +116,12 @@ fn finished(mut bytes: Vec<u8>, ended: bool, limit: usize) -> Option<Piece> {
     if bytes.starts_with(BOM) {
         bytes.drain(..BOM.len());
     }
-    if bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
-        return None;
-    }
+    // Before it is looked at: of a long one that came in parts nothing is left to look at.
     if bytes.len() > limit {
         return Some(Piece::Overlong);
+    }
+    if bytes.iter().all(|byte| matches!(byte, b' ' | b'\t' | b'\r')) {
+        return None;
     }
     Some(Piece::Line(Line { bytes, ended }))
 }
@@ -152,7 +155,7 @@ mod tests {
 
     #[test]
     fn lines_are_cut_alike_whatever_the_chunks() {
-        let table: [(&[u8], usize, &[&str]); 15] = [
+        let table: [(&[u8], usize, &[&str]); 16] = [
             (b"", 8, &[]),
             (b"a\nb\n", 8, &["a", "b"]),
             (b"a\nb", 8, &["a", "b…"]),
@@ -166,6 +169,7 @@ mod tests {
             (b"\xef\xbb\xbf12345678\r\n", 8, &["12345678"]),
             (b"1234567890123\nx", 8, &["overlong", "x…"]),
             (b"1234567890123", 8, &["overlong"]),
+            (b"             \n", 8, &["overlong"]),
             (b"12345678", 8, &["12345678…"]),
             (b"1234567890123\n1234567890123\n\ny\n", 8, &["overlong", "overlong", "y"]),
         ];

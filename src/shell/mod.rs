@@ -19,13 +19,14 @@ mod event_loop;
 mod flow;
 mod inbox;
 mod leaving;
-mod lines;
+pub mod lines;
 mod outlet;
 mod readers;
 mod sink;
 mod strays;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod watch;
 
 use std::process::ExitCode;
@@ -42,6 +43,8 @@ trait Core {
     fn handle(&mut self, event: Event, now: Time);
     fn next_effect(&mut self) -> Option<Effect>;
     fn deadline(&self) -> Option<Time>;
+    /// Bytes it keeps for later.
+    fn kept_bytes(&self) -> usize;
 }
 
 impl Core for Bridge {
@@ -54,6 +57,9 @@ impl Core for Bridge {
     fn deadline(&self) -> Option<Time> {
         Bridge::deadline(self)
     }
+    fn kept_bytes(&self) -> usize {
+        Bridge::kept_bytes(self)
+    }
 }
 
 /// Serves the client on stdin and stdout until either is closed or a signal comes.
@@ -64,6 +70,12 @@ pub fn run(settings: Settings, launch: Launch, verbosity: Verbosity) -> ExitCode
     let limits = settings.limits.clone();
     let bridge = Bridge::new(settings, Box::new(fill_with_random_bytes));
     let console = Console::new(verbosity);
+    if launch.no_new_privs
+        && let Err(error) = sys::renounce_new_privileges()
+    {
+        console.say(Level::Error, &format!("--no-new-privs: {error}"));
+        return ExitCode::from(2);
+    }
     sys::share_heap();
     sys::adopt_orphans();
     match EventLoop::new(bridge, launch, limits, console) {

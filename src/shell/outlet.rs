@@ -12,19 +12,22 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 use crossbeam_channel::Sender;
 
 use super::inbox::Woken;
-use super::readers::STACK;
 use super::sink::{MOST_PIECES, Sink};
+use super::threads;
 use crate::bridge::Frame;
+use crate::message::splice::Part;
+
+/// Bytes of a buffer that small frames share while they wait.
+const SHARED: usize = 64 << 10;
 
 /// Frames to write, of which the first may have been written in part.
 #[derive(Default)]
 struct Frames {
-    frames: VecDeque<Vec<u8>>,
+    frames: VecDeque<Part>,
     /// How much of the first frame is written.
     written: usize,
 }
@@ -35,7 +38,29 @@ impl Frames {
     }
 
     fn bytes(&self) -> usize {
-        self.frames.iter().map(Vec::len).sum::<usize>() - self.written
+        self.frames.iter().map(|part| part.bytes().len()).sum::<usize>() - self.written
+    }
+
+    /// Adds frames that will wait: small ones share a buffer, for each of its own would cost as
+    /// much again as it holds.
+    fn append(&mut self, others: Frames) {
+        if self.is_empty() {
+            self.written = others.written;
+        }
+        for frame in others.frames {
+            let bytes = frame.bytes();
+            match self.frames.back_mut() {
+                Some(Part::Own(last)) if last.capacity() - last.len() >= bytes.len() => {
+                    last.extend_from_slice(bytes);
+                }
+                _ if bytes.len() < SHARED / 16 => {
+                    let mut shared = Vec::with_capacity(SHARED);
+                    shared.extend_from_slice(bytes);
+                    self.frames.push_back(Part::Own(shared));
+                }
+                _ => self.frames.push_back(frame),
+            }
+        }
     }
 
     /// One write of as much as the sink takes at once.
@@ -44,13 +69,13 @@ impl Frames {
         let mut count = 0;
         for (piece, frame) in pieces.iter_mut().zip(&self.frames) {
             let skip = if count == 0 { self.written } else { 0 };
-            *piece = IoSlice::new(&frame[skip..]);
+            *piece = IoSlice::new(&frame.bytes()[skip..]);
             count += 1;
         }
         let done = sink.write(&pieces[..count])?;
         self.written += done;
-        while self.frames.front().is_some_and(|first| first.len() <= self.written) {
-            self.written -= self.frames.pop_front().map_or(0, |first| first.len());
+        while self.frames.front().is_some_and(|first| first.bytes().len() <= self.written) {
+            self.written -= self.frames.pop_front().map_or(0, |first| first.bytes().len());
         }
         Ok(done)
     }
@@ -70,6 +95,8 @@ struct State {
     bytes: usize,
     /// Nobody reads any more; nothing is written from then on.
     broken: bool,
+    /// What it was that broke it, unless the reader just left.
+    failure: Option<io::Error>,
     /// Nothing will be added: the thread ends after the last byte.
     closed: bool,
 }
@@ -114,9 +141,9 @@ impl Outlet {
     }
 
     /// Takes a frame; it leaves with the next [`Outlet::flush`].
-    pub(crate) fn push(&mut self, Frame(frame): Frame) {
+    pub(crate) fn push(&mut self, frame: Frame) {
         self.batch_bytes += frame.len();
-        self.batch.frames.push_back(frame);
+        self.batch.frames.extend(frame.into_parts());
     }
 
     /// Bytes taken that the system has not.
@@ -134,6 +161,11 @@ impl Outlet {
         self.shared.lock().broken
     }
 
+    /// Why it broke, once, if not for a reader that left.
+    pub(crate) fn take_failure(&self) -> Option<io::Error> {
+        self.shared.lock().failure.take()
+    }
+
     /// Writes what can be written at once and leaves the rest to the thread.
     pub(crate) fn flush(&mut self) {
         if self.batch.is_empty() {
@@ -148,18 +180,16 @@ impl Outlet {
             if batch.is_empty() {
                 return;
             }
+            if let Err(error) = result {
+                return give_up(&self.shared, &self.sink, error);
+            }
             state = self.shared.lock();
-            state.broken = result.is_err();
         }
         if state.broken {
             return;
         }
         state.bytes += batch.bytes();
-        if state.queue.is_empty() {
-            state.queue = batch;
-        } else {
-            state.queue.frames.append(&mut batch.frames);
-        }
+        state.queue.append(batch);
         drop(state);
         self.wake_thread();
     }
@@ -171,12 +201,11 @@ impl Outlet {
         }
         let (sink, shared) = (Arc::clone(&self.sink), Arc::clone(&self.shared));
         let (news, low_water) = (self.news.clone(), self.low_water);
-        let builder = thread::Builder::new().name(self.name.to_owned()).stack_size(STACK);
-        self.has_thread =
-            builder.spawn(move || write_queued(&sink, &shared, &news, low_water)).is_ok();
-        if !self.has_thread {
+        let work = move || write_queued(&sink, &shared, &news, low_water);
+        match threads::start(self.name, Box::new(work)) {
+            Ok(_) => self.has_thread = true,
             // Without a thread nothing can be written in order any more.
-            give_up(&self.shared);
+            Err(error) => give_up(&self.shared, &self.sink, error),
         }
     }
 }
@@ -202,9 +231,10 @@ fn write_all(frames: &mut Frames, sink: &Sink) -> io::Result<()> {
 }
 
 /// Nobody reads: forget what waits.
-fn give_up(shared: &Shared) {
+fn give_up(shared: &Shared, sink: &Sink, error: io::Error) {
     let mut state = shared.lock();
     state.broken = true;
+    state.failure = (!sink.has_lost(&error)).then_some(error);
     state.bytes = 0;
     state.queue = Frames::default();
 }
@@ -234,8 +264,8 @@ fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<Woken>, low_water: u
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     sink.wait(-1);
                 }
-                Err(_) => {
-                    give_up(shared);
+                Err(error) => {
+                    give_up(shared, sink, error);
                     let _ = news.try_send(Woken::Written);
                     return;
                 }
@@ -256,7 +286,7 @@ mod tests {
         let mut text = format!("{number}:").into_bytes();
         text.resize(size - 1, b'.');
         text.push(b'\n');
-        Frame(text)
+        text.into()
     }
 
     #[test]
@@ -268,7 +298,7 @@ mod tests {
         let sizes = [10, 200_000, 50, 3_000_000, 7, 7, 100_000];
         let mut expected = Vec::new();
         for (number, size) in sizes.into_iter().enumerate() {
-            expected.extend_from_slice(&frame(number, size).0);
+            expected.extend_from_slice(&frame(number, size).bytes());
             outlet.push(frame(number, size));
             outlet.flush();
         }
@@ -315,6 +345,7 @@ mod tests {
         drop(read);
         told.recv().unwrap();
         assert!(outlet.is_broken());
+        assert!(outlet.take_failure().is_none(), "leaving is no failure");
         assert_eq!(outlet.queued(), 0);
         outlet.push(frame(1, 500_000));
         outlet.flush();

@@ -6,33 +6,32 @@
 //!
 //! A batch holds what one read completed: at most 64 KiB of short lines, or one long line and
 //! 64 KiB. With one batch before the loop, one behind it and one in hand, a reader runs ahead by
-//! three lines at most, and stands still while the loop keeps its permits.
+//! three lines at most, by one large one, and stands still while the loop keeps its permits.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread::JoinHandle;
 
 use crossbeam_channel::Sender;
 
 use super::inbox::{Batch, Gate, Permits, Woken};
 use super::lines::Lines;
+use super::sink::is_hang_up;
+use super::threads;
 use crate::bridge::Generation;
 use crate::sys::{self, Watched};
 
 /// The most that is taken by one read.
 const CHUNK: usize = 64 << 10;
 
-/// The threads do little.
-pub(super) const STACK: usize = 128 << 10;
-
 /// Starts the reader of our stdin.
 pub(super) fn read_client(line_limit: usize, inbox: Sender<Woken>) -> io::Result<Permits> {
     let (permits, taken) = Permits::new();
     let mut reading =
         Reading { lines: Lines::new(line_limit), inbox, permits: taken, server: None };
-    thread::Builder::new().name("client reader".to_owned()).stack_size(STACK).spawn(move || {
+    let work = move || {
         let stdin = io::stdin();
         loop {
             match sys::read_into(stdin.as_fd(), reading.lines.room(CHUNK), CHUNK) {
@@ -40,13 +39,21 @@ pub(super) fn read_client(line_limit: usize, inbox: Sender<Woken>) -> io::Result
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     wait_for(stdin.as_fd());
                 }
-                Ok(0) | Err(_) => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    if !is_hang_up(stdin.as_fd(), &error) {
+                        let _ = reading.inbox.send(Woken::InputFails(error)); // or we end anyway
+                    }
+                    break;
+                }
+                Ok(0) => break,
                 Ok(_) if reading.send() => {}
                 Ok(_) => return,
             }
         }
         reading.send_end();
-    })?;
+    };
+    threads::start("client reader", Box::new(work))?;
     Ok(permits)
 }
 
@@ -86,8 +93,7 @@ pub(super) fn read_server(
     let (fd, has_ended) = (Arc::clone(&output), Arc::clone(&ended));
     let mut reading =
         Reading { lines: Lines::new(line_limit), inbox, permits: taken, server: Some(generation) };
-    let builder = thread::Builder::new().name("server reader".to_owned());
-    let thread = builder.stack_size(STACK).spawn(move || {
+    let work = move || {
         // Known once the process has ended.
         let mut left = None;
         while left != Some(0) {
@@ -106,7 +112,8 @@ pub(super) fn read_server(
             }
         }
         reading.send_end();
-    })?;
+    };
+    let thread = threads::start("server reader", Box::new(work))?;
     Ok(ServerReader { permits, output, ended, thread })
 }
 
@@ -138,10 +145,12 @@ impl Reading {
     }
 
     fn send_batch(&self, batch: Batch) -> bool {
+        let is_large = batch.is_large();
         let woken = match self.server {
             None => Woken::Client(batch),
             Some(generation) => Woken::Server(generation, batch),
         };
-        self.permits.pass() && self.inbox.send(woken).is_ok()
+        let is_sent = self.permits.pass() && self.inbox.send(woken).is_ok();
+        is_sent && (!is_large || self.permits.settle())
     }
 }

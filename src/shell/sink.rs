@@ -84,12 +84,26 @@ impl Sink {
         sys::write_pieces(self.fd.as_fd(), &[IoSlice::new(sure)])
     }
 
+    /// Whether this error of a write means no more than that the reader has left.
+    pub(crate) fn has_lost(&self, error: &io::Error) -> bool {
+        is_hang_up(self.fd.as_fd(), error)
+    }
+
     /// Waits until something fits or an error is to be had, at most `timeout` milliseconds
     /// (-1: for ever); false when that did not come.
     pub(crate) fn wait(&self, timeout: i32) -> bool {
         let mut watched = [Watched::new(self.fd.as_fd(), sys::POLLOUT)];
         sys::poll(&mut watched, timeout).is_ok_and(|ready| ready > 0)
     }
+}
+
+/// Whether the other end of `fd` has gone, so that the error names no cause of its own.
+pub(super) fn is_hang_up(fd: BorrowedFd<'_>, error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    let mut watched = [Watched::new(fd, 0)];
+    // A terminal that was closed gives input/output errors; the poll tells them from a disk's.
+    matches!(error.kind(), BrokenPipe | ConnectionReset)
+        || sys::poll(&mut watched, 0).is_ok_and(|ready| ready > 0)
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, unbounded};
 
 use super::*;
-use crate::bridge::{Frame, Generation, Limits};
+use crate::bridge::{Generation, Limits};
 
 const SCRIPT: &str = "MCP_UPLIFT_TEST_SCRIPT";
 const BUFFER: &str = "MCP_UPLIFT_TEST_BUFFER";
@@ -42,7 +42,7 @@ struct Relay {
 
 impl Relay {
     fn tell(&mut self, text: &str) {
-        self.effects.push_back(Effect::ToClient(Frame(format!("{text}\n").into_bytes())));
+        self.effects.push_back(Effect::ToClient(format!("{text}\n").into_bytes().into()));
     }
 
     fn start(&mut self) {
@@ -67,12 +67,12 @@ impl Core for Relay {
                 Some(order) => self.obey(std::str::from_utf8(order).unwrap()),
                 None => {
                     let bytes = [&line.bytes[..], b"\n"].concat();
-                    self.effects.push_back(Effect::ToServer(Frame(bytes)));
+                    self.effects.push_back(Effect::ToServer(bytes.into()));
                 }
             },
             Event::ServerLine(_, line) => {
                 let rest: &[u8] = if line.ended { b"\n" } else { b" (rest)\n" };
-                self.effects.push_back(Effect::ToClient(Frame([&line.bytes[..], rest].concat())));
+                self.effects.push_back(Effect::ToClient([&line.bytes[..], rest].concat().into()));
             }
             Event::ServerClosed(Generation(number)) => {
                 self.tell(&format!("closed {number}"));
@@ -90,6 +90,9 @@ impl Core for Relay {
     }
     fn next_effect(&mut self) -> Option<Effect> {
         self.effects.pop_front()
+    }
+    fn kept_bytes(&self) -> usize {
+        0
     }
     fn deadline(&self) -> Option<Time> {
         None
@@ -110,6 +113,7 @@ fn the_program() {
         args: words[1..].iter().map(Into::into).collect(),
         env: env::vars_os().filter(|(name, _)| name == "PATH").collect(),
         cwd: env::var_os(CWD).map(Into::into),
+        no_new_privs: false,
     };
     let limits = Limits {
         line_bytes: LINE,

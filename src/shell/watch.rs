@@ -3,12 +3,11 @@
 
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
-use std::thread;
 
 use crossbeam_channel::Sender;
 
 use super::inbox::Woken;
-use super::readers::STACK;
+use super::threads;
 use crate::sys::{self, Watched};
 
 /// Starts the thread that notices.
@@ -27,8 +26,7 @@ pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
         sys::SIGCHLD,
     ];
     sys::catch_signals(&caught, pipe.into())?;
-    let builder = thread::Builder::new().name("signal reader".to_owned());
-    builder.stack_size(STACK).spawn(move || {
+    let work = move || {
         let (stdin, stdout) = (io::stdin(), io::stdout());
         // Of the client's two pipes no event is asked for: only an error or a hang-up wakes us,
         // that is, a lost reader or writer.
@@ -54,7 +52,8 @@ pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
                 }
             }
         }
-    })?;
+    };
+    threads::start("signal reader", Box::new(work))?;
     Ok(())
 }
 

@@ -1,6 +1,7 @@
 //! The bridge as a process, and its client's end of the conversation.
 
 use std::collections::VecDeque;
+use std::ffi::OsStr;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -13,7 +14,7 @@ use crate::envelope::envelope_problem;
 use crate::json::{Json, short};
 use crate::pipes::{Reading, Writer, keep};
 use crate::sys;
-use crate::work::{Work, memory_kb, sleep, zombies_of};
+use crate::work::{Work, cpu_ticks, memory_kb, sleep, zombies_of};
 
 /// The word that makes this binary the wrapped server.
 pub(crate) const SERVE: &str = "serve-a-story";
@@ -53,19 +54,19 @@ impl Client {
     /// The bridge around the story server, which is told its ways.
     pub(crate) fn start(story: &str, options: &[&str], ways: &[&str]) -> Client {
         let work = Work::create(story, 1.0).expect("a folder for the story");
-        let program = std::env::current_exe().expect("the name of this binary");
-        let (program, folder) = (program.display().to_string(), work.folder.display().to_string());
-        let command = [&[program.as_str(), SERVE, folder.as_str()], ways].concat();
-        Client::around(work.clone(), options, &command)
+        let command = bridge(options, &story_server(&work, ways));
+        Client::of(work, command)
     }
 
     /// The bridge around any command.
     pub(crate) fn around(work: Work, options: &[&str], command: &[&str]) -> Client {
-        let bridge = std::env::var_os("BRIDGE").map(PathBuf::from);
-        let bridge = bridge.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_mcp-uplift")));
-        let mut start = Command::new(bridge);
-        start.args(options).arg("--").args(command).process_group(0);
+        Client::of(work, bridge(options, command))
+    }
+
+    /// A bridge with pipes to us.
+    pub(crate) fn of(work: Work, mut start: Command) -> Client {
         start.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        start.process_group(0);
         let mut program = start.spawn().expect("the bridge starts");
         let stdin = program.stdin.take().expect("a pipe");
         let stdout = program.stdout.take().expect("a pipe");
@@ -112,6 +113,12 @@ impl Client {
         self.writer.as_ref().expect("stdin is open").begin(format!("{lines}\n").as_bytes());
     }
 
+    /// Whether the next begun write is through; a write that is counts no more.
+    pub(crate) fn is_written(&self) -> bool {
+        let writer = self.writer.as_ref().expect("stdin is open");
+        writer.finish(Duration::from_millis(200)) == Some(true)
+    }
+
     /// Waits until so many begun writes are through.
     pub(crate) fn finish(&self, begun: usize) {
         let writer = self.writer.as_ref().expect("stdin is open");
@@ -154,6 +161,10 @@ impl Client {
 
     pub(crate) fn close_stdin(&mut self) {
         self.writer = None;
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.program.id()
     }
 
     pub(crate) fn signal(&self, number: i32) {
@@ -273,6 +284,10 @@ impl Client {
         String::from_utf8_lossy(&said).into_owned()
     }
 
+    pub(crate) fn cpu_ticks(&self) -> u64 {
+        cpu_ticks(self.program.id())
+    }
+
     pub(crate) fn resident_kb(&self) -> u64 {
         memory_kb(self.program.id(), "VmRSS")
     }
@@ -368,6 +383,23 @@ impl Drop for Client {
         self.stderr.stop();
         self.work.remove();
     }
+}
+
+/// The bridge's command line.
+pub(crate) fn bridge(options: &[&str], command: &[impl AsRef<OsStr>]) -> Command {
+    let bridge = std::env::var_os("BRIDGE").map(PathBuf::from);
+    let bridge = bridge.unwrap_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_mcp-uplift")));
+    let mut start = Command::new(bridge);
+    start.args(options).arg("--").args(command);
+    start
+}
+
+/// The command line of the story server.
+pub(crate) fn story_server(work: &Work, ways: &[&str]) -> Vec<String> {
+    let program = std::env::current_exe().expect("the name of this binary");
+    let start =
+        [program.display().to_string(), SERVE.to_owned(), work.folder.display().to_string()];
+    start.into_iter().chain(ways.iter().map(|way| (*way).to_owned())).collect()
 }
 
 /// Whole lines, and what stands at the end without a line feed.

@@ -3,6 +3,7 @@
 use crate::client::{Client, answered, call, error, request, text};
 use crate::json::Json;
 use crate::sys;
+use crate::work::sleep;
 
 /// A busy machine may need so much longer than the bridge.
 const SLACK_MS: u64 = 2_000;
@@ -101,16 +102,25 @@ pub(crate) fn the_reader_goes_during_a_call() -> String {
 /// What the bridge is doing when the signal comes.
 #[derive(Clone, Copy, Debug)]
 enum Doing {
+    Idle,
     Handshake,
     Call,
     Question,
     Backoff,
 }
 
-const SIGNALS: [i32; 3] = [sys::SIGTERM, sys::SIGINT, sys::SIGHUP];
+const SIGNALS: [i32; 7] = [
+    sys::SIGTERM,
+    sys::SIGINT,
+    sys::SIGHUP,
+    sys::SIGQUIT,
+    sys::SIGUSR1,
+    sys::SIGUSR2,
+    sys::SIGALRM,
+];
 
 pub(crate) fn signals_in_every_state() -> String {
-    let doings = [Doing::Handshake, Doing::Call, Doing::Question, Doing::Backoff];
+    let doings = [Doing::Idle, Doing::Handshake, Doing::Call, Doing::Question, Doing::Backoff];
     let mut longest = 0;
     std::thread::scope(|scope| {
         let players: Vec<_> = SIGNALS
@@ -157,6 +167,10 @@ fn bring_to(client: &mut Client, doing: Doing) -> Option<u64> {
             client.until_logged("initialize", 1);
             return None;
         }
+        Doing::Idle => {
+            client.discover();
+            return None;
+        }
         Doing::Call => {}
         Doing::Question => {
             let id = client.call("ask", "\"tag\":1");
@@ -198,4 +212,54 @@ pub(crate) fn a_signal_and_a_server_that_ignores_all() -> String {
     client.nothing_is_left();
     assert!(client.log().contains(&"eof".to_owned()), "its input was closed first");
     format!("killed and ended after {took} ms")
+}
+
+/// Before the handlers are there the signal does what it does by default; afterwards it is caught.
+/// In between and around, nobody is left.
+pub(crate) fn signals_at_the_start() -> String {
+    const TRIES: u64 = 24;
+    let mut caught = 0;
+    for (n, signal) in (0..TRIES).zip(SIGNALS.into_iter().cycle()) {
+        let mut client = Client::start("start-signal", &[], &["helper"]);
+        sleep(n / 2); // which moment this hits is chance, and none may matter
+        client.signal(signal);
+        let status = client.exit();
+        assert!([128 + signal, -signal].contains(&status), "status {status}");
+        client.until("all have gone", |client| client.work.running().is_empty());
+        caught += u64::from(status > 0);
+    }
+    format!("{TRIES} signals, {caught} of them caught")
+}
+
+/// The server is in its grace, of which the signal leaves no more than there was.
+pub(crate) fn signals_while_closing() -> String {
+    let options = ["--shutdown-grace-ms", "900"];
+    let took = SIGNALS.map(|signal| {
+        let mut client = Client::start("closing", &options, &["stubborn", "helper"]);
+        client.discover();
+        client.close_stdin();
+        client.until_logged("eof", 1);
+        let start = client.work.now();
+        client.signal(signal);
+        assert_eq!(client.exit(), 128 + signal);
+        client.nothing_is_left();
+        client.work.now().since(start)
+    });
+    let longest = took.into_iter().max().unwrap_or(0);
+    assert!(longest < 900 + SLACK_MS, "it took {longest} ms");
+    format!("{} signals, ended after {longest} ms at most", SIGNALS.len())
+}
+
+/// Ctrl-C twice: no grace is waited for.
+pub(crate) fn a_second_signal_ends_the_grace() -> String {
+    let options = ["--shutdown-grace-ms", "60000"];
+    let mut client = Client::start("twice", &options, &["stubborn", "helper"]);
+    client.discover();
+    client.signal(sys::SIGINT);
+    client.until_logged("eof", 1);
+    sleep(250); // so long a second one counts as the first
+    client.signal(sys::SIGINT);
+    assert_eq!(client.exit(), 128 + sys::SIGINT);
+    client.nothing_is_left();
+    "killed at once".to_owned()
 }

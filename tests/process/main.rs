@@ -7,18 +7,33 @@
 //! This binary, started with [`client::SERVE`], is the wrapped server of all of them.
 #![allow(clippy::print_stdout, reason = "the report is what this program is for")]
 
+mod alone;
+mod attacker;
+mod attacks;
 mod cancel_storm;
 mod client;
+mod confined;
+mod descriptors;
 mod dice;
 mod endings;
+mod family;
+mod family_server;
 mod full_pipes;
+mod inherited;
 mod kill_storm;
+mod limits;
+mod line_limits;
 mod long_run;
 mod noise;
 mod noise_server;
+mod pending;
+mod plain_text;
 mod relay;
 mod server;
+mod shell_server;
 mod start_up;
+mod surroundings;
+mod terminal;
 
 // Shared with the cases; each target uses its part.
 #[allow(dead_code)]
@@ -47,6 +62,12 @@ type Story = (&'static str, fn() -> String);
 
 /// The long ones first.
 const STORIES: &[Story] = &[
+    ("hostile_servers", attacks::hostile_servers),
+    ("hostile_clients", attacks::hostile_clients),
+    ("line_limits", line_limits::lines_at_the_limit),
+    ("slow_client_ends", full_pipes::end_of_input_of_a_client_that_does_not_read),
+    ("family", family::nobody_outlives_the_bridge),
+    ("signals_closing", endings::signals_while_closing),
     ("kill_storm", kill_storm::servers_are_killed_under_load),
     ("kill_in_the_restart_handshake", kill_storm::killed_in_the_handshake_of_a_restart),
     ("kill_too_often", kill_storm::killed_too_often),
@@ -54,10 +75,11 @@ const STORIES: &[Story] = &[
     ("long_run", long_run::many_calls_one_after_the_other),
     ("flood", long_run::lines_come_faster_than_they_are_read),
     ("noise", noise::both_sides_write_nonsense),
+    ("pending_requests", pending::requests_of_the_client),
+    ("pending_questions", pending::questions_of_the_server),
     ("slow_client", full_pipes::the_client_stops_reading),
     ("flooded_deaf_server", full_pipes::the_server_stops_reading),
     ("deaf_server_cancelled", full_pipes::calls_to_a_deaf_server_are_cancelled),
-    ("slow_client_ends", full_pipes::end_of_input_of_a_client_that_does_not_read),
     ("deaf_server_ends", full_pipes::end_of_input_before_a_deaf_server),
     ("full_signal", full_pipes::signals_while_pipes_are_full),
     ("pester", full_pipes::the_server_pesters),
@@ -68,7 +90,12 @@ const STORIES: &[Story] = &[
     ("reader_gone", endings::the_reader_goes_during_a_call),
     ("signals", endings::signals_in_every_state),
     ("signal_stubborn", endings::a_signal_and_a_server_that_ignores_all),
+    ("signals_at_start", endings::signals_at_the_start),
+    ("signal_twice", endings::a_second_signal_ends_the_grace),
     ("bridge_killed", endings::the_bridge_itself_is_killed),
+    ("killed_before_launcher", family::the_bridge_is_killed_before_a_launcher),
+    ("crash_leaves_daemon", family::a_crash_leaves_a_daemon),
+    ("closes_stdout", family::a_server_that_closes_its_stdout),
     ("relay", relay::a_legacy_conversation),
     ("relay_cancel", relay::cancelled_requests_are_forgotten),
     ("relay_crash", relay::the_server_crashes),
@@ -76,6 +103,28 @@ const STORIES: &[Story] = &[
     ("ends_at_once", start_up::a_server_that_ends_at_once),
     ("mute", start_up::a_server_that_never_answers),
     ("babbles", start_up::a_server_that_only_babbles),
+    ("stdin_kinds", descriptors::kinds_of_stdin),
+    ("stdin_unreadable", descriptors::stdin_that_cannot_be_read),
+    ("stdout_unwritable", descriptors::stdout_that_cannot_be_written),
+    ("stdout_unseen", descriptors::stdout_that_nobody_sees),
+    ("stderr_kinds", descriptors::stderr_that_takes_nothing),
+    ("socket", descriptors::one_socket_as_stdin_and_stdout),
+    ("half_lines", descriptors::half_lines_at_the_end),
+    ("plain_text", plain_text::no_control_characters),
+    ("blocked_signals", inherited::blocked_signals),
+    ("ignored_signals", inherited::ignored_signals),
+    ("nohup", inherited::ends_that_the_parent_ignores),
+    ("stopped", inherited::stopped_and_continued),
+    ("terminal", terminal::a_person_types),
+    ("few_files", limits::few_files),
+    ("few_processes", limits::few_processes),
+    ("little_memory", limits::little_memory),
+    ("no_new_privs", confined::no_new_privileges),
+    ("holds_only_pipes", confined::nothing_but_pipes),
+    ("gone_folder", surroundings::a_folder_that_is_gone),
+    ("no_variables", surroundings::no_variables),
+    ("no_proc", surroundings::no_proc),
+    ("read_only", surroundings::nothing_to_write_on),
     ("unused", start_up::a_server_that_nobody_asks),
 ];
 
@@ -96,10 +145,12 @@ fn main() -> ExitCode {
             scope.spawn(|| {
                 while let Some((name, story)) = turns.lock().ok().and_then(|mut turns| turns.next())
                 {
+                    let start = work::since_epoch();
                     match std::thread::spawn(story).join() {
                         Ok(figures) => {
                             passed.fetch_add(1, Ordering::Relaxed);
-                            println!("PASS {name}  {figures}");
+                            let seconds = work::since_epoch().saturating_sub(start).as_secs_f32();
+                            println!("PASS {name}  {figures} [{seconds:.1} s]");
                         }
                         Err(_) => println!("FAIL {name}"), // why was printed by the panic
                     }

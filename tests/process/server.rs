@@ -8,6 +8,10 @@
 //! | `hang` | reports progress, never answers |
 //! | `big` | answers with a text of `bytes` bytes |
 //! | `pester` | writes `count` pings with long ids, then answers |
+//! | `exact` | answers with a line of `bytes` bytes, and a carriage return behind it if `cr` |
+//! | `swarm` | asks `count` questions, logs as often, answers once the last one is answered |
+//! | `attack` | writes `megabytes` of lines of a `kind`, never answers |
+//! | `close` | closes its stdout, never answers |
 //!
 //! Behind a call whose arguments hold `"deaf":true` it reads nothing until the story sets the mark
 //! `hear`.
@@ -27,6 +31,8 @@ use std::time::Duration;
 
 use mcp_uplift::bridge::Time;
 
+use crate::attacker::attack;
+use crate::family_server;
 use crate::json::Json;
 use crate::noise_server;
 use crate::sys;
@@ -38,6 +44,13 @@ const CAPABILITIES: &str = r#"{"tools":{"listChanged":true},"resources":{"subscr
 pub(crate) fn serve(folder: &Path, ways: &[String]) -> ExitCode {
     let has = |way: &str| ways.iter().any(|word| word == way);
     let work = Work::open(folder).expect("the folder of the story");
+    if has(family_server::SLEEPER) {
+        family_server::sleep_for_ever(&work);
+    }
+    if has(family_server::FORK) {
+        family_server::fork(&work);
+        return ExitCode::SUCCESS;
+    }
     work.remember_pid(std::process::id());
     let run = work.next_run();
     work.append(&format!("server.{run}"), &std::process::id().to_string());
@@ -47,6 +60,12 @@ pub(crate) fn serve(folder: &Path, ways: &[String]) -> ExitCode {
     if has("helper") {
         start_helper(&work);
     }
+    if has("parent") {
+        work.remember_pid(std::os::unix::process::parent_id());
+    }
+    if has("daemon") || has("stubborn-daemon") {
+        family_server::start_daemon(&work, has("stubborn-daemon"));
+    }
     if let [word, seed] = ways
         && word == "noise"
     {
@@ -54,9 +73,12 @@ pub(crate) fn serve(folder: &Path, ways: &[String]) -> ExitCode {
     }
     let lines = read(work.clone());
     let is_mute = has("mute") || (has("second-is-mute") && run == 2);
-    let mut server = Server::new(work, is_mute, has("babbles"));
+    let mut server = Server::new(work.clone(), is_mute, has("babbles"));
     server.run(&lines);
     server.log("eof");
+    if has("leaves-daemon") {
+        family_server::start_daemon(&work, true);
+    }
     if has("stubborn") {
         loop {
             std::thread::park();
@@ -229,6 +251,26 @@ impl Server {
                 let size = usize::try_from(number("bytes")).unwrap_or(0);
                 return self.done(call, &"x".repeat(size));
             }
+            Some("exact") => return self.exact(&call, number("bytes"), argument("cr").is_some()),
+            Some("swarm") => {
+                for _ in 0..number("count") {
+                    self.note("notifications/message", r#"{"level":"info","data":1}"#);
+                    call.question = Some(self.ask(&call.tag));
+                }
+            }
+            Some("attack") => {
+                let kind = argument("kind").and_then(|kind| kind.text().map(str::to_owned));
+                let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
+                let token = token.map(Json::to_text).unwrap_or_default();
+                let kind = kind.unwrap_or_default();
+                attack(&self.work, &self.stdout, &kind, number("megabytes"), &token);
+            }
+            Some("close") => {
+                let nothing =
+                    OpenOptions::new().write(true).open("/dev/null").expect("it is there");
+                sys::replace_stdout(&nothing);
+                self.stdout = nothing;
+            }
             Some("pester") => {
                 let long = "p".repeat(1000);
                 for count in 0..number("count") {
@@ -241,6 +283,17 @@ impl Server {
             _ => self.log("no such tool"),
         }
         self.calls.push(call);
+    }
+
+    fn exact(&mut self, call: &Call, bytes: u64, carriage_return: bool) {
+        let with = |pad: &str| {
+            let content = format!(r#"[{{"type":"text","text":"{pad}"}}]"#);
+            format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"content":{content}}}}}"#, call.id)
+        };
+        let bytes = usize::try_from(bytes).unwrap_or(0);
+        let line = with(&"x".repeat(bytes.saturating_sub(with("").len())));
+        let end = if carriage_return { "\r\n" } else { "\n" };
+        self.write(&format!("{line}{end}"));
     }
 
     /// Tells the client that its call runs.

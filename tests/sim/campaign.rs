@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::known;
+use super::minimise::minimise;
+use super::turns::Turns;
 use super::world::Run;
 
-/// Lines of the transcript that a failure shows.
-const SHOWN: usize = 60;
 /// Seeds after which a long campaign says how far it is.
 const MILESTONE: u64 = 100_000;
+
+/// Is only the first broken rule wanted, without its story?
+fn is_brief() -> bool {
+    std::env::var_os("SIM_BRIEF").is_some()
+}
 
 /// A number from the environment.
 pub(crate) fn number(name: &str) -> Option<u64> {
@@ -21,19 +26,15 @@ pub(crate) fn number(name: &str) -> Option<u64> {
 pub(crate) struct Campaign {
     /// The test, for the command that replays a seed.
     pub(crate) name: &'static str,
-    /// Plays a seed; keeps its transcript where it is told to.
-    pub(crate) play: fn(u64, bool) -> Run,
+    /// Plays these acts of a seed; keeps its transcript where it is told to.
+    pub(crate) play: fn(u64, &Turns, bool) -> Run,
 }
 
 impl Campaign {
     /// Plays the one seed that was asked for and tells all of it, or plays many.
     pub(crate) fn run(&self, seeds: u64) {
         if let Some(seed) = number("SIM_SEED") {
-            match self.verdict(seed, &AtomicU64::new(0)) {
-                Ok(()) => println!("{}", self.story(seed, "nothing")),
-                Err(rule) => panic!("{}", self.story(seed, &rule)),
-            }
-            return;
+            return self.replay(seed);
         }
         let first = number("SIM_FIRST").unwrap_or(1);
         let end = first + number("SIM_SEEDS").unwrap_or(seeds);
@@ -46,7 +47,24 @@ impl Campaign {
         }
         let unknown = broken.iter().find(|(rule, _)| !known::is_known(rule));
         if let Some((rule, seeds)) = unknown {
-            panic!("{count} seeds fail; {}", self.story(seeds[0], rule));
+            let story = if is_brief() { String::new() } else { self.story(seeds[0], rule) };
+            panic!("{count} seeds fail; seed {} breaks {rule}\n{story}", seeds[0]);
+        }
+    }
+
+    /// One seed, all of it or the acts that `SIM_ACTS` names.
+    fn replay(&self, seed: u64) {
+        let turns = match std::env::var("SIM_ACTS").map(|acts| acts.parse::<Turns>()) {
+            Ok(Ok(turns)) => turns,
+            Ok(Err(why)) => panic!("SIM_ACTS: {why}"),
+            Err(_) => Turns::default(),
+        };
+        let run = (self.play)(seed, &turns, true);
+        println!("{}", transcript(&run));
+        if let Some(fault) = &run.fault {
+            let story =
+                if turns.is_reduced() { String::new() } else { self.story(seed, fault.rule) };
+            panic!("seed {seed} breaks {}\n{story}", fault.rule);
         }
     }
 
@@ -54,16 +72,18 @@ impl Campaign {
     fn play_all(&self, first: u64, end: u64, events: &AtomicU64) -> BTreeMap<String, Vec<u64>> {
         let next = AtomicU64::new(first);
         let broken = Mutex::new(BTreeMap::<String, Vec<u64>>::new());
+        let is_broken = AtomicBool::new(false);
         let work = || {
             loop {
                 let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= end {
+                if seed >= end || is_brief() && is_broken.load(Ordering::Relaxed) {
                     return;
                 }
                 if (seed - first + 1).is_multiple_of(MILESTONE) {
                     println!("{} seeds", seed - first + 1);
                 }
                 if let (Err(rule), Ok(mut broken)) = (self.verdict(seed, events), broken.lock()) {
+                    is_broken.fetch_or(!known::is_known(&rule), Ordering::Relaxed);
                     broken.entry(rule).or_default().push(seed);
                 }
             }
@@ -81,27 +101,36 @@ impl Campaign {
 
     /// The rule that a seed breaks, if it does.
     fn verdict(&self, seed: u64, events: &AtomicU64) -> Result<(), String> {
-        let run = catch_unwind(AssertUnwindSafe(|| (self.play)(seed, false)));
+        let run = catch_unwind(AssertUnwindSafe(|| (self.play)(seed, &Turns::default(), false)));
         let Ok(run) = run else { return Err("I10-no-panic".into()) };
         events.fetch_add(run.events, Ordering::Relaxed);
         run.fault.map_or(Ok(()), |fault| Err(fault.rule.to_owned()))
     }
 
-    /// What happened, what was broken, and how to see it again.
+    /// The fewest acts that break the rule, what the core wrote in answer, and how to see it again.
     fn story(&self, seed: u64, rule: &str) -> String {
-        let mut text = format!("seed {seed} breaks {rule}\n");
-        // A panic leaves no transcript; its message went to stderr.
-        if let Ok(run) = catch_unwind(AssertUnwindSafe(|| (self.play)(seed, true))) {
-            let shown = if number("SIM_SEED").is_some() { usize::MAX } else { SHOWN };
-            let skipped = run.lines.len().saturating_sub(shown);
-            for line in run.lines.iter().take(1).chain(&run.lines[skipped.max(1)..]) {
-                text += line;
-                text.push('\n');
-            }
-            if let Some(fault) = run.fault {
-                text += &format!("at {} ms, {}: {}\n", run.now, fault.rule, fault.what);
-            }
-        }
-        text + &format!("SIM_SEED={seed} cargo test --test sim {}\n", self.name)
+        let again = format!("cargo test --test sim {} -- --nocapture\n", self.name);
+        let whole = format!("all of it: SIM_SEED={seed} {again}");
+        let Some(minimal) = minimise(rule, |turns| (self.play)(seed, turns, false)) else {
+            return whole; // the model itself panics, and its message went to stderr
+        };
+        let acts: Vec<_> = minimal.acts.iter().map(ToString::to_string).collect();
+        let run = (self.play)(seed, &Turns::only(minimal.acts.iter().copied()), true);
+        format!(
+            "{} of {} acts are enough:\n{}again: SIM_SEED={seed} SIM_ACTS={} {again}{whole}",
+            acts.len(),
+            minimal.of,
+            transcript(&run),
+            acts.join(",")
+        )
     }
+}
+
+/// What went in and out, and what was broken by it.
+fn transcript(run: &Run) -> String {
+    let mut text = run.lines.join("\n") + "\n";
+    if let Some(fault) = &run.fault {
+        text += &format!("at {} ms, {}: {}\n", run.now, fault.rule, fault.what);
+    }
+    text
 }

@@ -7,6 +7,7 @@ use super::json::Json;
 use super::plan::{ClientHabits, Ending};
 use super::rng::Rng;
 use super::talk::{Ask, Filter, Given, Kind, Retry, Said};
+use super::turns::Turn;
 use super::words::{self, ANSWER, LEG, LEVELS, MODERN, P_CAPABILITIES, P_LEVEL, P_VERSION};
 
 mod nonsense;
@@ -77,6 +78,8 @@ struct Parked {
 }
 
 pub(crate) struct Client {
+    /// Of all its acts; `rng` is that of the present one.
+    source: Rng,
     rng: Rng,
     habits: ClientHabits,
     inbox: VecDeque<Json>,
@@ -98,6 +101,7 @@ pub(crate) struct Client {
 impl Client {
     pub(crate) fn new(habits: ClientHabits, rng: Rng) -> Self {
         Client {
+            source: rng.clone(),
             rng,
             habits,
             inbox: VecDeque::new(),
@@ -120,10 +124,11 @@ impl Client {
     }
 
     /// One act, and the time to the next; `None`: it has left.
-    pub(crate) fn act(&mut self) -> (Did, Option<u64>) {
+    pub(crate) fn act(&mut self, turn: Turn) -> (Did, Option<u64>) {
         if self.has_ended {
             return (Did::Nothing, None);
         }
+        self.rng = self.source.at(turn.number);
         let mut read = self.inbox.len();
         if self.rng.chance(20) {
             read = self.rng.index(read + 1);
@@ -132,6 +137,10 @@ impl Client {
             self.read();
         }
         let pause = self.habits.pace.draw(&mut self.rng);
+        if !turn.is_taken {
+            self.habits.moves = self.habits.moves.saturating_sub(1);
+            return (Did::Nothing, Some(pause));
+        }
         if self.habits.moves == 0 {
             self.has_ended = true;
             let did = match self.habits.ending {

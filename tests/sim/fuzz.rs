@@ -55,6 +55,7 @@ const FORMS: [&[&str]; 7] = [
 ];
 
 pub(crate) struct Mutator {
+    source: Rng,
     rng: Rng,
     /// Lines that passed before, of both sides.
     earlier: Vec<Vec<u8>>,
@@ -65,10 +66,14 @@ pub(crate) struct Mutator {
 impl Mutator {
     pub(crate) fn new(mut rng: Rng) -> Self {
         let rate = *rng.pick(&[3, 10, 30, 90]);
-        Mutator { rng, earlier: Vec::new(), rate }
+        Mutator { source: rng.clone(), rng, earlier: Vec::new(), rate }
     }
 
-    pub(crate) fn garbled(&mut self, event: Event) -> Event {
+    pub(crate) fn garbled(&mut self, event: Event, now: u64) -> Event {
+        // Whether and how a line is garbled depends on nothing but itself and its time.
+        if let Event::ClientLine(line) | Event::ServerLine(_, line) = &event {
+            self.rng = self.source.at(hash(&String::from_utf8_lossy(&line.bytes)) ^ now);
+        }
         match event {
             Event::ClientLine(line) => Event::ClientLine(self.line(line)),
             Event::ServerLine(generation, line) => {
@@ -161,7 +166,9 @@ impl Lenient {
     pub(crate) fn effect(&mut self, effect: &Effect) -> Check {
         ensure(self.exit.is_none(), "H11-nothing-after-exit", || format!("{effect:?}"))?;
         match effect {
-            Effect::ToClient(frame) | Effect::ToServer(frame) => self.check_frame(&frame.0)?,
+            Effect::ToClient(frame) | Effect::ToServer(frame) => {
+                self.check_frame(&frame.bytes())?
+            }
             Effect::StartServer(generation) => {
                 let is_next = generation.0 == self.generation + 1;
                 self.generation = generation.0;

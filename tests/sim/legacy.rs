@@ -8,6 +8,7 @@ use super::json::Json;
 use super::plan::{ClientHabits, ClientKind, Ending};
 use super::rng::Rng;
 use super::talk::{Ask, Said};
+use super::turns::Turn;
 use super::words::{MODERN, P_CAPABILITIES, P_VERSION};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,8 @@ enum Stage {
 }
 
 pub(crate) struct LegacyClient {
+    /// Of all its acts; `rng` is that of the present one.
+    source: Rng,
     rng: Rng,
     habits: ClientHabits,
     stage: Stage,
@@ -37,6 +40,7 @@ impl LegacyClient {
     pub(crate) fn new(habits: ClientHabits, rng: Rng) -> Self {
         let is_seeking = habits.kind == ClientKind::Seeking;
         LegacyClient {
+            source: rng.clone(),
             rng,
             habits,
             stage: if is_seeking { Stage::Probing } else { Stage::Opening },
@@ -52,14 +56,20 @@ impl LegacyClient {
         self.inbox.push_back(frame);
     }
 
-    pub(crate) fn act(&mut self) -> (Did, Option<u64>) {
+    pub(crate) fn act(&mut self, turn: Turn) -> (Did, Option<u64>) {
         if self.has_ended {
             return (Did::Nothing, None);
         }
+        self.rng = self.source.at(turn.number);
         while let Some(frame) = self.inbox.pop_front() {
             for message in frame.items().unwrap_or(std::slice::from_ref(&frame)) {
                 self.read(message);
             }
+        }
+        let pause = self.habits.pace.draw(&mut self.rng);
+        if !turn.is_taken {
+            self.habits.moves = self.habits.moves.saturating_sub(1);
+            return (Did::Nothing, Some(pause));
         }
         if self.habits.moves == 0 || self.stage == Stage::Refused {
             self.has_ended = true;
@@ -71,8 +81,7 @@ impl LegacyClient {
             return (did, None);
         }
         self.habits.moves -= 1;
-        let did = self.make_a_move();
-        (did, Some(self.habits.pace.draw(&mut self.rng)))
+        (self.make_a_move(), Some(pause))
     }
 
     fn read(&mut self, frame: &Json) {

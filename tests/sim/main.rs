@@ -21,15 +21,18 @@ mod fuzz;
 mod known;
 mod ledger;
 mod legacy;
+mod minimise;
 mod plan;
 mod rng;
 mod server;
 mod talk;
 mod trace;
+mod turns;
 mod words;
 mod world;
 
 use campaign::{Campaign, number};
+use turns::Turns;
 use world::{play, play_garbled};
 
 /// Seeds for each test where nothing else is said.
@@ -50,8 +53,9 @@ fn garbled_lines_do_no_harm() {
 #[test]
 fn the_same_seed_gives_the_same_transcript() {
     let first = number("SIM_FIRST").unwrap_or(1);
+    let turns = Turns::default();
     for seed in first..first + TWICE {
-        let (one, other) = (play(seed, false), play(seed, false));
+        let (one, other) = (play(seed, &turns, false), play(seed, &turns, false));
         assert_eq!((one.hash, one.events), (other.hash, other.events), "seed {seed}");
     }
 }

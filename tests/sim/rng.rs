@@ -21,6 +21,12 @@ impl Rng {
         Rng(self.next())
     }
 
+    /// The generator for the nth act of somebody. What was drawn before does not show in it, so
+    /// leaving one act out changes no draw of another.
+    pub(crate) fn at(&self, nth: u64) -> Self {
+        Rng(self.0 ^ nth.wrapping_mul(0xD6E8_FEB8_6659_FD93)).fork()
+    }
+
     /// Below `n`; 0 when `n` is 0.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next().checked_rem(n).unwrap_or(0)

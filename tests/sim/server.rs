@@ -10,6 +10,7 @@ use super::json::Json;
 use super::plan::{ServerHabits, ServerKind};
 use super::rng::Rng;
 use super::talk::{Kind, Offers, Question, Reply, Told, Topic};
+use super::turns::Turn;
 use super::words::{self, CALL, LEG, LEVELS, MODERN, P_STREAM, QUESTION, REVISIONS};
 
 mod answers;
@@ -109,6 +110,8 @@ enum Stage {
 }
 
 pub(crate) struct Server {
+    /// Of all its acts; `rng` is that of the present one.
+    source: Rng,
     rng: Rng,
     habits: ServerHabits,
     stage: Stage,
@@ -130,6 +133,7 @@ pub(crate) struct Server {
 impl Server {
     pub(crate) fn new(habits: ServerHabits, rng: Rng, marks: u64) -> Self {
         Server {
+            source: rng.clone(),
             rng,
             habits,
             stage: Stage::Fresh,
@@ -152,7 +156,9 @@ impl Server {
     }
 
     /// One act, and the time to the next; `None`: nothing until it hears something.
-    pub(crate) fn act(&mut self) -> (Vec<Out>, Option<u64>) {
+    pub(crate) fn act(&mut self, turn: Turn) -> (Vec<Out>, Option<u64>) {
+        self.rng = self.source.at(turn.number);
+        let pause = self.habits.pace.draw(&mut self.rng);
         let mut read = self.inbox.len();
         if self.rng.chance(15) {
             read = self.rng.index(read + 1);
@@ -163,6 +169,10 @@ impl Server {
             }
         }
         let mut out = Vec::new();
+        if !turn.is_taken {
+            self.habits.spontaneous = self.habits.spontaneous.saturating_sub(1);
+            return (out, Some(pause));
+        }
         self.do_something(&mut out);
         if self.rng.below(1000) < self.habits.mortal {
             if self.rng.chance(20) {
@@ -174,7 +184,7 @@ impl Server {
         }
         let has_work = !self.inbox.is_empty() || !self.minor.is_empty() || self.can_answer();
         let goes_on = has_work || self.habits.spontaneous > 0;
-        (out, goes_on.then(|| self.habits.pace.draw(&mut self.rng)))
+        (out, goes_on.then_some(pause))
     }
 
     fn do_something(&mut self, out: &mut Vec<Out>) {

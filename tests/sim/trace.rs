@@ -53,7 +53,7 @@ impl Trace {
 
     pub(crate) fn effect(&mut self, now: u64, effect: &Effect) {
         match effect {
-            Effect::ToClient(frame) | Effect::ToServer(frame) => self.mix(&frame.0),
+            Effect::ToClient(frame) | Effect::ToServer(frame) => self.mix(&frame.bytes()),
             other => {
                 let mut text = std::mem::take(&mut self.text);
                 text.clear();
@@ -64,8 +64,8 @@ impl Trace {
         }
         if self.lines.is_some() {
             let text = match effect {
-                Effect::ToClient(frame) => format!("    >C {}", lossy(&frame.0)),
-                Effect::ToServer(frame) => format!("    >S {}", lossy(&frame.0)),
+                Effect::ToClient(frame) => format!("    >C {}", lossy(&frame.bytes())),
+                Effect::ToServer(frame) => format!("    >S {}", lossy(&frame.bytes())),
                 other => format!("    {other:?}"),
             };
             self.keep(now, &text);

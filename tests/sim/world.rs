@@ -4,8 +4,9 @@
 //! happens at one moment keeps its order; a wake-up may come a little late, as on a busy machine.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use mcp_uplift::bridge::{Bridge, Effect, Event, Exit, Generation, Line, Time};
+use mcp_uplift::bridge::{Bridge, Effect, Event, Exit, Generation, Line, Settings, Time};
 
 use super::client::{Client, Did};
 use super::fuzz::{Lenient, Mutator};
@@ -17,6 +18,7 @@ use super::rng::Rng;
 use super::server::{Out, Server};
 use super::talk::{Said, Told};
 use super::trace::Trace;
+use super::turns::{Act, Turn, Turns};
 
 /// Events after which a run is taken to go on for ever.
 const MOST_EVENTS: u64 = 20_000;
@@ -37,6 +39,7 @@ enum AnyClient {
 struct Process {
     server: Server,
     generation: u32,
+    acts: u64,
     is_scheduled: bool,
     is_output_open: bool,
     /// It is gone, though its end was not told yet.
@@ -57,6 +60,8 @@ pub(crate) struct Run {
     pub(crate) hash: u64,
     pub(crate) fault: Option<Fault>,
     pub(crate) lines: Vec<String>,
+    /// What was done, in its order.
+    pub(crate) acts: Vec<Act>,
     pub(crate) now: u64,
 }
 
@@ -65,7 +70,11 @@ pub(crate) struct World {
     judge: Judge,
     rng: Rng,
     plan: Plan,
+    turns: Turns,
+    acts: Vec<Act>,
     client: AnyClient,
+    client_acts: u64,
+    has_client_ended: bool,
     process: Option<Process>,
     marks: u64,
     now: u64,
@@ -75,30 +84,49 @@ pub(crate) struct World {
 }
 
 /// Plays one seed to its end or to the first broken rule.
-pub(crate) fn play(seed: u64, is_traced: bool) -> Run {
-    run(Rng::new(seed), is_traced, |plan, _| {
-        Judge::Strict(Box::new(Ledger::new(plan.settings.clone())))
+pub(crate) fn play(seed: u64, turns: &Turns, is_traced: bool) -> Run {
+    play_judged(seed, turns, is_traced, Settings::clone)
+}
+
+/// The same, judged by other settings than those the bridge has.
+pub(crate) fn play_judged(
+    seed: u64,
+    turns: &Turns,
+    is_traced: bool,
+    believed: fn(&Settings) -> Settings,
+) -> Run {
+    run(Rng::new(seed), turns, is_traced, |plan, _| {
+        Judge::Strict(Box::new(Ledger::new(believed(&plan.settings))))
     })
 }
 
 /// The same with lines that are garbled on their way, both ways.
-pub(crate) fn play_garbled(seed: u64, is_traced: bool) -> Run {
+pub(crate) fn play_garbled(seed: u64, turns: &Turns, is_traced: bool) -> Run {
     let rng = Rng::new(seed ^ 0x5EED);
-    run(rng, is_traced, |_, rng| Judge::Lenient(Lenient::default(), Mutator::new(rng.fork())))
+    run(rng, turns, is_traced, |_, rng| {
+        Judge::Lenient(Lenient::default(), Mutator::new(rng.fork()))
+    })
 }
 
-fn run(mut rng: Rng, is_traced: bool, judge: fn(&Plan, &mut Rng) -> Judge) -> Run {
+fn run(
+    mut rng: Rng,
+    turns: &Turns,
+    is_traced: bool,
+    judge: impl FnOnce(&Plan, &mut Rng) -> Judge,
+) -> Run {
     let plan = Plan::new(&mut rng);
     let mut trace = Trace::new(is_traced);
     trace.note(|| format!("{plan:?}"));
     let judge = judge(&plan, &mut rng);
     let mut world = World::new(plan, judge, rng, trace);
+    world.turns = turns.clone();
     let fault = world.run().err();
     Run {
         events: world.count,
         hash: world.trace.hash(),
         fault,
         lines: world.trace.into_lines(),
+        acts: world.acts,
         now: world.now,
     }
 }
@@ -123,7 +151,11 @@ impl World {
             judge,
             rng,
             plan,
+            turns: Turns::default(),
+            acts: Vec::new(),
             client,
+            client_acts: 0,
+            has_client_ended: false,
             process: None,
             marks: 0,
             now: 0,
@@ -144,41 +176,41 @@ impl World {
         self.perform()?;
         while self.exit().is_none() {
             ensure(self.count < MOST_EVENTS, "I7-runs-for-ever", || format!("{}", self.count))?;
-            if let Some(event) = self.wake()? {
-                self.tell(event, &Said::Nothing, &[])?;
+            if self.is_waked_next() {
+                self.tell(Event::Wake, &Said::Nothing, &[])?;
             } else if let Some(((at, _), item)) = self.items.pop_first() {
                 self.now = at;
                 self.act(item)?;
+            } else if self.turns.is_reduced() && !self.has_client_ended {
+                return Ok(()); // it would have gone on
+            } else {
+                return broken("H11-stuck", "nobody waits for anything");
             }
         }
         self.after_the_end()
     }
 
-    /// A wake-up, if it is the next thing to come.
-    fn wake(&mut self) -> Result<Option<Event>, Fault> {
+    /// Is a wake-up the next thing to come? Then its time has come.
+    fn is_waked_next(&mut self) -> bool {
         let next = self.items.first_key_value().map(|((at, _), _)| *at);
-        let Some(deadline) = self.bridge.deadline() else {
-            return match next {
-                Some(_) => Ok(None),
-                None => broken("H11-stuck", "nobody waits for anything"),
-            };
-        };
+        let Some(deadline) = self.bridge.deadline() else { return false };
         let mut at = deadline.0.max(self.now);
+        let mut rng = self.rng.at(at);
         let is_next = match next {
             None => true,
-            Some(next) if next == at => self.rng.chance(50),
+            Some(next) if next == at => rng.chance(50),
             Some(next) => at < next,
         };
         if !is_next {
-            return Ok(None);
+            return false;
         }
-        if self.plan.lateness > 0 && self.rng.chance(20) {
-            let late = at + self.rng.below(self.plan.lateness);
+        if self.plan.lateness > 0 && rng.chance(20) {
+            let late = at + rng.below(self.plan.lateness);
             at = next.map_or(late, |next| late.min(next));
         }
         self.now = at;
         self.count += 1;
-        Ok(Some(Event::Wake))
+        true
     }
 
     fn act(&mut self, item: Item) -> Check {
@@ -193,13 +225,20 @@ impl World {
     }
 
     fn client_acts(&mut self) {
+        let act = Act { actor: 0, number: self.client_acts };
+        if !self.turns.goes_on(act) {
+            return;
+        }
+        self.client_acts += 1;
+        let turn = turn(&self.turns, &mut self.acts, act);
         let (did, pause) = match &mut self.client {
-            AnyClient::Modern(client) => client.act(),
-            AnyClient::Legacy(client) => client.act(),
+            AnyClient::Modern(client) => client.act(turn),
+            AnyClient::Legacy(client) => client.act(turn),
         };
         // A sudden end comes in the very moment that something is due, at times.
         let due = self.bridge.deadline().map_or(0, |at| at.0.saturating_sub(self.now));
-        let delay = if self.rng.chance(50) { due } else { 0 };
+        let delay = if self.rng.at(act.number).chance(50) { due } else { 0 };
+        self.has_client_ended |= matches!(did, Did::Closed | Did::Gone | Did::Stopped(_));
         let event = match did {
             Did::Wrote(bytes, said) => {
                 let event = Event::ClientLine(Line { bytes, ended: true });
@@ -232,10 +271,13 @@ impl World {
             return;
         };
         process.is_scheduled = false;
-        if process.is_dead {
+        let act = Act { actor: generation, number: process.acts };
+        if process.is_dead || !self.turns.goes_on(act) {
             return;
         }
-        let (out, pause) = process.server.act();
+        process.acts += 1;
+        let turn = turn(&self.turns, &mut self.acts, act);
+        let (out, pause) = process.server.act(turn);
         if let Some(pause) = pause {
             process.is_scheduled = true;
             self.later(pause, Item::ServerActs(generation));
@@ -269,10 +311,11 @@ impl World {
         let event = if self.plan.server.kind == ServerKind::Missing {
             Event::ServerUnstartable(number, "no such file".into())
         } else {
-            let rng = self.rng.fork();
+            let rng = self.rng.at(u64::from(generation));
             self.process = Some(Process {
                 server: Server::new(self.plan.server.clone(), rng, self.marks),
                 generation,
+                acts: 0,
                 is_scheduled: false,
                 is_output_open: true,
                 is_dead: false,
@@ -295,7 +338,7 @@ impl World {
         if std::mem::replace(&mut process.is_output_open, false) {
             self.later(0, Item::Tell(Event::ServerClosed(number), Said::Nothing, Vec::new()));
         }
-        let pause = *self.rng.pick(&[0, 0, 3, 60, 150]);
+        let pause = *self.rng.at(u64::from(generation)).pick(&[0, 0, 3, 60, 150]);
         self.later(pause, Item::Tell(Event::ServerExited(number, exit), Said::Nothing, Vec::new()));
     }
 
@@ -310,7 +353,7 @@ impl World {
     fn tell(&mut self, event: Event, said: &Said, told: &[Told]) -> Check {
         let event = match &mut self.judge {
             Judge::Strict(_) => event,
-            Judge::Lenient(_, mutator) => mutator.garbled(event),
+            Judge::Lenient(_, mutator) => mutator.garbled(event, self.now),
         };
         self.trace.event(self.now, &event);
         if let Event::ServerExited(..) = event {
@@ -320,7 +363,9 @@ impl World {
             Judge::Strict(ledger) => ledger.event(&event, said, told, self.now)?,
             Judge::Lenient(lenient, _) => lenient.event(&event),
         }
-        self.bridge.handle(event.clone(), Time(self.now));
+        let handle = || self.bridge.handle(event.clone(), Time(self.now));
+        let is_handled = catch_unwind(AssertUnwindSafe(handle)).is_ok();
+        ensure(is_handled, "I10-no-panic", || format!("{event:?}"))?;
         self.perform()?;
         let deadline = self.bridge.deadline();
         match &mut self.judge {
@@ -337,14 +382,15 @@ impl World {
                 Judge::Lenient(lenient, _) => lenient.effect(&effect)?,
             }
             match effect {
-                Effect::ToClient(frame) => self.client_hears(&frame.0),
-                Effect::ToServer(frame) => self.server_hears(&frame.0),
+                Effect::ToClient(frame) => self.client_hears(&frame.bytes()),
+                Effect::ToServer(frame) => self.server_hears(&frame.bytes()),
                 Effect::StartServer(generation) => {
-                    let pause = *self.rng.pick(&[0, 0, 20, 700]);
+                    let pause = *self.rng.at(u64::from(generation.0)).pick(&[0, 0, 20, 700]);
                     self.later(pause, Item::Starts(generation.0));
                 }
                 Effect::StopServer(generation) => {
-                    let pause = self.rng.below(self.plan.settings.limits.shutdown_grace_ms);
+                    let grace = self.plan.settings.limits.shutdown_grace_ms;
+                    let pause = self.rng.at(u64::from(generation.0)).below(grace);
                     self.later(pause, Item::Ends(generation.0, Exit::Signal(15)));
                 }
                 Effect::Say(..) | Effect::Exit(_) => {}
@@ -369,7 +415,8 @@ impl World {
         process.server.hears(frame);
         if !std::mem::replace(&mut process.is_scheduled, true) {
             let generation = process.generation;
-            let pause = self.plan.server.pace.draw(&mut self.rng);
+            let mut rng = self.rng.at(process.acts << 32 | u64::from(generation));
+            let pause = self.plan.server.pace.draw(&mut rng);
             self.later(pause, Item::ServerActs(generation));
         }
     }
@@ -390,4 +437,13 @@ impl World {
         }
         Ok(())
     }
+}
+
+/// The turn of this act; one that is taken is noted.
+fn turn(turns: &Turns, acts: &mut Vec<Act>, act: Act) -> Turn {
+    let is_taken = turns.takes(act);
+    if is_taken {
+        acts.push(act);
+    }
+    Turn { number: act.number, is_taken }
 }

@@ -143,14 +143,16 @@ impl<'a> Stage<'a> {
         while let Some(effect) = self.bridge.next_effect() {
             match effect {
                 Effect::ToClient(frame) => {
-                    let ended = frame.0.strip_suffix(b"\n");
-                    let line = ended.unwrap_or(&frame.0);
+                    let bytes = frame.bytes();
+                    let ended = bytes.strip_suffix(b"\n");
+                    let line = ended.unwrap_or(&bytes);
                     let (message, text) =
                         self.world.transcript.client_read(self.world.now, line, ended.is_some());
                     client.line(message, text);
                 }
                 Effect::ToServer(frame) => {
-                    self.server_reads(frame.0.strip_suffix(b"\n").unwrap_or(&frame.0));
+                    let bytes = frame.bytes();
+                    self.server_reads(bytes.strip_suffix(b"\n").unwrap_or(&bytes));
                 }
                 Effect::StartServer(generation) => self.start(generation),
                 Effect::StopServer(generation) => {

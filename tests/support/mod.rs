@@ -19,6 +19,7 @@ pub(crate) mod schema;
 pub(crate) mod self_check;
 pub(crate) mod server_script;
 pub(crate) mod steps;
+#[allow(dead_code)] // the process tests use the rest
 pub(crate) mod sys;
 pub(crate) mod transcript;
 pub(crate) mod work;

@@ -104,6 +104,13 @@ impl Work {
         }
     }
 
+    /// All processes that have this folder in their command line; the bridge is one of them.
+    #[allow(dead_code)] // the process tests need it
+    pub(crate) fn running(&self) -> Vec<u32> {
+        let folder = self.folder.display().to_string();
+        processes().filter(|pid| has_words(*pid, &folder)).collect()
+    }
+
     /// The processes of this case that are alive: servers and what they started.
     pub(crate) fn living(&self) -> Vec<u32> {
         let lines = self.lines("pids");
@@ -117,8 +124,14 @@ impl Work {
     }
 }
 
+/// Whether this process was started with these words in its command line.
+fn has_words(pid: u32, words: &str) -> bool {
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    String::from_utf8_lossy(&line).contains(words)
+}
+
 #[expect(clippy::disallowed_methods, reason = "a test on the wall clock, read by two processes")]
-fn since_epoch() -> Duration {
+pub(crate) fn since_epoch() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
@@ -154,9 +167,28 @@ pub(crate) fn memory_kb(pid: u32, name: &str) -> u64 {
     figure.and_then(|figure| figure.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
+/// The processor time that this process has used, in the system's ticks.
+#[allow(dead_code)] // the process tests need it
+pub(crate) fn cpu_ticks(pid: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields =
+        text.rsplit_once(')').map(|(_, rest)| rest.split_whitespace()).into_iter().flatten();
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
+}
+
+/// The letter for what this process does, such as `T` for stopped.
+#[allow(dead_code)] // the process tests need it
+pub(crate) fn state_of(pid: u32) -> Option<String> {
+    Stat::of(pid).map(|stat| stat.state)
+}
+
 /// Children of this process that have ended and were not reaped.
 pub(crate) fn zombies_of(parent: u32) -> usize {
-    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(Stat::of).filter(|stat| stat.state == "Z" && stat.parent == parent).count()
+    let stats = processes().filter_map(Stat::of);
+    stats.filter(|stat| stat.state == "Z" && stat.parent == parent).count()
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }

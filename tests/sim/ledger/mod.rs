@@ -281,8 +281,8 @@ impl Ledger {
         ensure(self.exit.is_none(), "H11-nothing-after-exit", || format!("{effect:?}"))?;
         self.batch.effects += 1;
         match effect {
-            Effect::ToClient(frame) => self.down(&frame.0),
-            Effect::ToServer(frame) => self.up(&frame.0),
+            Effect::ToClient(frame) => self.down(&frame.bytes()),
+            Effect::ToServer(frame) => self.up(&frame.bytes()),
             Effect::StartServer(generation) => self.start_server(generation.0),
             Effect::StopServer(generation) => self.stop_server(generation.0),
             Effect::Say(..) => Ok(()),

@@ -1,0 +1,227 @@
+//! A text of which large parts stay where they are: in the line they came in on (A6).
+//!
+//! ```text
+//!   {"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","content":[...8 MiB...],"_meta":...}}
+//!   └───────────────────── own ─────────────────────────────┘└── of the line ──┘└───── own ──────┘
+//! ```
+//! Fresh memory costs more than copying into it, and a body of megabytes would be there twice.
+
+use super::object::Text;
+use std::borrow::Cow;
+use std::fmt;
+use std::iter;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Parts of this size are worth being left where they are.
+const LARGE: usize = 16 << 10;
+
+/// One piece of a finished line.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Bytes of its own.
+    Own(Vec<u8>),
+    /// Bytes of a line that others may use as well.
+    Shared(Arc<String>, Range<usize>),
+}
+
+impl Part {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Part::Own(bytes) => bytes,
+            Part::Shared(line, range) => line.as_bytes().get(range.clone()).unwrap_or_default(),
+        }
+    }
+}
+
+/// One whole line to write, its line feed included.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Frame {
+    own: Vec<u8>,
+    more: Vec<Part>,
+}
+
+impl Frame {
+    /// All of it in one piece.
+    #[must_use]
+    pub fn bytes(&self) -> Cow<'_, [u8]> {
+        if self.more.is_empty() {
+            return Cow::Borrowed(&self.own);
+        }
+        let more = self.more.iter().map(Part::bytes);
+        Cow::Owned(iter::once(&self.own[..]).chain(more).collect::<Vec<_>>().concat())
+    }
+
+    /// How many bytes it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.own.len() + self.more.iter().map(|part| part.bytes().len()).sum::<usize>()
+    }
+
+    /// Never; a line has its line feed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Its pieces in their order.
+    pub fn into_parts(self) -> impl Iterator<Item = Part> {
+        iter::once(Part::Own(self.own)).chain(self.more)
+    }
+}
+
+impl From<Vec<u8>> for Frame {
+    fn from(own: Vec<u8>) -> Self {
+        Frame { own, more: Vec::new() }
+    }
+}
+
+impl fmt::Debug for Frame {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Frame({})", String::from_utf8_lossy(&self.bytes()).trim_end())
+    }
+}
+
+/// A part of the source that belongs at a place of the text.
+#[derive(Debug)]
+struct Cut {
+    at: usize,
+    part: Range<usize>,
+}
+
+/// A text on its way.
+#[derive(Debug)]
+pub struct Spliced<'s> {
+    text: String,
+    cuts: Vec<Cut>,
+    source: &'s Arc<String>,
+}
+
+impl<'s> Spliced<'s> {
+    /// An empty text with room for small parts; large ones that are found in `source` stay there.
+    #[must_use]
+    pub fn over(source: &'s Arc<String>) -> Self {
+        let text = String::with_capacity(source.len().min(LARGE) + 256);
+        Spliced { text, cuts: Vec::new(), source }
+    }
+
+    /// Where in the source a text stands, if it does.
+    fn find(&self, text: &str) -> Option<Range<usize>> {
+        let start = text.as_ptr().addr().checked_sub(self.source.as_ptr().addr())?;
+        let end = start.checked_add(text.len())?;
+        (end <= self.source.len()).then_some(start..end)
+    }
+
+    /// Bytes so far that are its own; a mark for [`Spliced::text_from`].
+    #[must_use]
+    pub fn mark(&self) -> usize {
+        self.text.len()
+    }
+
+    /// The whole text from a mark on, before which nothing was left in the source.
+    #[must_use]
+    pub fn text_from(&self, mark: usize) -> String {
+        let mut whole = String::with_capacity(self.text.len() + self.shared());
+        let mut done = mark;
+        for cut in &self.cuts {
+            whole.push_str(self.text.get(done..cut.at).unwrap_or_default());
+            whole.push_str(self.source.get(cut.part.clone()).unwrap_or_default());
+            done = cut.at;
+        }
+        whole.push_str(self.text.get(done..).unwrap_or_default());
+        whole
+    }
+
+    /// Bytes that were left in the source.
+    fn shared(&self) -> usize {
+        self.cuts.iter().map(|cut| cut.part.len()).sum()
+    }
+
+    /// The finished line. A source of which little is used is not kept for it.
+    #[must_use]
+    pub fn finish(self) -> Frame {
+        if self.cuts.is_empty() {
+            return Frame::from(self.text.into_bytes());
+        }
+        if self.shared() < self.source.len() / 2 {
+            return Frame::from(self.text_from(0).into_bytes());
+        }
+        let text = self.text.as_bytes();
+        let own = |range: Range<usize>| text.get(range).unwrap_or_default().to_vec();
+        let mut frame = Frame::from(own(0..self.cuts.first().map_or(0, |cut| cut.at)));
+        let mut ends = self.cuts.iter().skip(1).map(|cut| cut.at);
+        for cut in &self.cuts {
+            frame.more.push(Part::Shared(Arc::clone(self.source), cut.part.clone()));
+            frame.more.push(Part::Own(own(cut.at..ends.next().unwrap_or(text.len()))));
+        }
+        frame
+    }
+}
+
+impl Text for Spliced<'_> {
+    fn push(&mut self, c: char) {
+        self.text.push(c);
+    }
+
+    fn push_str(&mut self, text: &str) {
+        let found = if text.len() < LARGE { None } else { self.find(text) };
+        match found {
+            Some(part) => self.cuts.push(Cut { at: self.text.len(), part }),
+            None => self.text.push_str(text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole(frame: &Frame) -> String {
+        String::from_utf8(frame.bytes().into_owned()).unwrap()
+    }
+
+    fn shared(frame: &Frame) -> usize {
+        frame.more.iter().filter(|part| matches!(part, Part::Shared(..))).count()
+    }
+
+    #[test]
+    fn large_parts_stay_where_they_are() {
+        let source = Arc::new(format!("[{},{}]", "a".repeat(LARGE), "b".repeat(LARGE)));
+        let mut out = Spliced::over(&source);
+        out.push_str("head ");
+        let mark = out.mark();
+        out.push('<');
+        out.push_str(&source[1..=LARGE]);
+        out.push_str("><");
+        out.push_str(&source[LARGE + 2..2 * LARGE + 2]);
+        out.push('>');
+        let text = format!("<{}><{}>", "a".repeat(LARGE), "b".repeat(LARGE));
+        assert_eq!(out.text_from(mark), text);
+        let frame = out.finish();
+        assert_eq!((frame.more.len(), shared(&frame)), (4, 2));
+        assert_eq!(whole(&frame), format!("head {text}"));
+        assert_eq!(frame.len(), text.len() + 5);
+    }
+
+    #[test]
+    fn small_ones_and_those_of_others_are_copied() {
+        let source = Arc::new("a".repeat(LARGE));
+        let other = "b".repeat(LARGE);
+        let mut out = Spliced::over(&source);
+        out.push_str(&source[1..]);
+        out.push_str(&other);
+        let frame = out.finish();
+        assert_eq!(shared(&frame), 0);
+        assert_eq!(whole(&frame), format!("{}{other}", &source[1..]));
+    }
+
+    #[test]
+    fn a_line_is_not_kept_for_little() {
+        let source = Arc::new("a".repeat(3 * LARGE));
+        let mut out = Spliced::over(&source);
+        out.push_str(&source[..LARGE]);
+        assert_eq!(shared(&out.finish()), 0);
+    }
+}

@@ -1,0 +1,515 @@
+//! Each bound that has no flag is filled, and what happens then is what its documentation says.
+//! Those that have a flag are filled by the cases that `docs/limits.md` names.
+#![allow(clippy::unwrap_used, reason = "what is unwrapped is written here")]
+
+use mcp_uplift::bounds;
+use mcp_uplift::bridge::{Bridge, Effect, Event, Exit, Generation, Line, Settings, Time};
+use serde_json::{Value, json};
+
+const G: Generation = Generation(1);
+
+/// A bridge, a moment, and what both sides were told since the last look.
+struct Play {
+    bridge: Bridge,
+    now: u64,
+    up: Vec<Value>,
+    down: Vec<Value>,
+    said: Vec<String>,
+}
+
+impl Play {
+    fn new(settings: Settings) -> Self {
+        let mut seed = 0_u8;
+        let entropy = Box::new(move |bytes: &mut [u8]| {
+            bytes.fill_with(|| {
+                seed = seed.wrapping_mul(5).wrapping_add(17);
+                seed
+            });
+        });
+        let mut play = Play {
+            bridge: Bridge::new(settings, entropy),
+            now: 0,
+            up: Vec::new(),
+            down: Vec::new(),
+            said: Vec::new(),
+        };
+        play.drain();
+        play
+    }
+
+    /// A server that offers everything has shaken hands, and one request was answered.
+    fn ready(settings: Settings) -> Self {
+        let mut play = Play::new(settings);
+        play.tell(Event::ServerStarted(G));
+        play.client(&request(json!("first"), "server/discover", json!({}), &json!({})));
+        let hello = play.up.remove(0);
+        play.server(&json!({"id": hello["id"], "result": {
+            "protocolVersion": "2025-06-18",
+            "serverInfo": {"name": "s", "version": "1"},
+            "capabilities": {
+                "tools": {"listChanged": true},
+                "resources": {"subscribe": true, "listChanged": true},
+                "completions": {},
+            },
+        }}));
+        assert_eq!(play.down.remove(0)["id"], "first");
+        play.up.clear();
+        play.said.clear();
+        play
+    }
+
+    fn tell(&mut self, event: Event) {
+        self.bridge.handle(event, Time(self.now));
+        self.drain();
+    }
+
+    fn drain(&mut self) {
+        while let Some(effect) = self.bridge.next_effect() {
+            match effect {
+                Effect::ToServer(frame) => {
+                    self.up.push(serde_json::from_slice(&frame.bytes()).unwrap())
+                }
+                Effect::ToClient(frame) => {
+                    self.down.push(serde_json::from_slice(&frame.bytes()).unwrap());
+                }
+                Effect::Say(_, text) => self.said.push(text),
+                Effect::StartServer(_) | Effect::StopServer(_) | Effect::Exit(_) => {}
+            }
+        }
+    }
+
+    fn client(&mut self, message: &Value) {
+        self.tell(Event::ClientLine(line(message)));
+    }
+
+    fn server(&mut self, message: &Value) {
+        self.tell(Event::ServerLine(G, line(message)));
+    }
+
+    /// Time passes; whatever is due happens at its moment.
+    fn wait(&mut self, ms: u64) {
+        let end = self.now + ms;
+        while let Some(due) = self.bridge.deadline().filter(|due| due.0 <= end) {
+            self.now = self.now.max(due.0);
+            self.tell(Event::Wake);
+        }
+        self.now = end;
+    }
+
+    /// Calls a tool for which the server asks something, so that the call is parked. The id of the
+    /// call upward.
+    fn park(&mut self, id: usize, argument: &str) -> Value {
+        self.up.clear();
+        self.client(&call(id, &json!({ "a": argument })));
+        let sent = self.up.pop().unwrap();
+        self.server(&question(&format!("q{id}"), "m"));
+        self.wait(60);
+        assert_eq!(self.down.pop().unwrap()["result"]["resultType"], "input_required");
+        sent["id"].clone()
+    }
+
+    fn last_error(&self) -> (i64, String) {
+        let error = &self.down.last().unwrap()["error"];
+        let reason = error["data"]["reason"].as_str().unwrap_or_default();
+        (error["code"].as_i64().unwrap(), reason.to_owned())
+    }
+}
+
+fn line(message: &Value) -> Line {
+    let mut message = message.clone();
+    message["jsonrpc"] = "2.0".into();
+    Line { bytes: message.to_string().into_bytes(), ended: true }
+}
+
+fn request(id: Value, method: &str, mut params: Value, meta: &Value) -> Value {
+    params["_meta"] = meta.clone();
+    params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
+    if meta.get("io.modelcontextprotocol/clientCapabilities").is_none() {
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
+    }
+    json!({"id": id, "method": method, "params": params})
+}
+
+fn call(id: usize, arguments: &Value) -> Value {
+    request(id.into(), "tools/call", json!({"name": "t", "arguments": arguments}), &json!({}))
+}
+
+fn question(id: &str, message: &str) -> Value {
+    let schema = json!({"type": "object", "properties": {}});
+    let params = json!({"message": message, "requestedSchema": schema});
+    json!({"id": id, "method": "elicitation/create", "params": params})
+}
+
+fn listen(id: usize, uris: &[String]) -> Value {
+    let filter = json!({"notifications": {"resourceSubscriptions": uris}});
+    request(id.into(), "subscriptions/listen", filter, &json!({}))
+}
+
+fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    settings
+}
+
+#[test]
+fn max_depth() {
+    for (depth, code) in [(bounds::MAX_DEPTH, None), (bounds::MAX_DEPTH + 1, Some(-32600))] {
+        let mut play = Play::ready(Settings::default());
+        let nested = (1..depth).fold(json!({}), |inside, _| json!({ "a": inside }));
+        let meta = json!({"io.modelcontextprotocol/clientCapabilities": nested});
+        play.client(&request(json!(1), "server/discover", json!({}), &meta));
+        assert_eq!(play.down[0]["error"]["code"].as_i64(), code, "{depth}");
+        assert_eq!(play.down[0]["id"], 1);
+    }
+}
+
+#[test]
+fn longest_id() {
+    let mut play = Play::ready(Settings::default());
+    let longest = "i".repeat(bounds::LONGEST_ID - 2);
+    play.client(&request(json!(longest), "server/discover", json!({}), &json!({})));
+    assert_eq!(play.down[0]["id"], longest);
+    play.client(&request(json!(longest + "i"), "server/discover", json!({}), &json!({})));
+    assert_eq!(play.down[1]["error"]["code"], -32600);
+    assert_eq!(play.down[1].get("id"), None);
+    play.server(&json!({"id": "i".repeat(bounds::LONGEST_ID), "method": "ping"}));
+    assert_eq!((play.up.len(), play.said.len()), (0, 1), "no id, no message");
+}
+
+#[test]
+fn longest_token() {
+    for (more, is_told) in [(0, true), (1, false)] {
+        let mut play = Play::ready(Settings::default());
+        let token = "t".repeat(bounds::LONGEST_TOKEN - 2 + more);
+        let meta = json!({ "progressToken": token });
+        play.client(&request(json!(1), "tools/call", json!({"name": "t"}), &meta));
+        assert_eq!(play.up[0]["params"]["_meta"]["progressToken"].is_number(), is_told);
+    }
+}
+
+#[test]
+fn most_held() {
+    let mut play = Play::new(Settings::default());
+    let probe = |id: usize| request(id.into(), "server/discover", json!({}), &json!({}));
+    for id in 0..bounds::MOST_HELD {
+        play.client(&probe(id));
+    }
+    assert!(play.down.is_empty());
+    play.client(&probe(bounds::MOST_HELD));
+    assert_eq!(play.last_error(), (-32603, "overloaded".into()));
+}
+
+#[test]
+fn probes_take_no_seat_of_a_call() {
+    let mut play = Play::new(settings(|s| s.limits.in_flight = 1));
+    play.client(&request(json!("probe"), "server/discover", json!({}), &json!({})));
+    play.client(&call(1, &json!({})));
+    assert!(play.down.is_empty(), "both wait");
+    play.client(&call(2, &json!({})));
+    assert_eq!(play.last_error(), (-32603, "overloaded".into()));
+}
+
+#[test]
+fn small() {
+    let mut play = Play::new(settings(|s| s.limits.buffer_bytes = 10_000));
+    play.client(&call(1, &json!({"pad": "x".repeat(9_900)})));
+    let padded = |id: usize, size: usize| {
+        request(id.into(), "server/discover", json!({"pad": "x".repeat(size)}), &json!({}))
+    };
+    play.client(&padded(2, 1_000));
+    assert!(play.down.is_empty(), "it is small and waits");
+    play.client(&padded(3, bounds::SMALL));
+    assert_eq!(play.last_error(), (-32603, "overloaded".into()));
+}
+
+#[test]
+fn most_parked() {
+    let mut play = Play::ready(Settings::default());
+    let first = play.park(0, "m");
+    for id in 1..bounds::MOST_PARKED {
+        play.park(id, "m");
+    }
+    assert!(play.said.is_empty());
+    play.park(bounds::MOST_PARKED, "m");
+    let cancelled = json!({"requestId": first, "reason": "too many questions are open"});
+    assert_eq!(
+        play.up.iter().find(|m| m["method"] == "notifications/cancelled").unwrap()["params"],
+        cancelled
+    );
+}
+
+#[test]
+fn most_rounds() {
+    let mut play = Play::ready(Settings::default());
+    play.client(&call(0, &json!({})));
+    for round in 0..=bounds::MOST_ROUNDS {
+        let server_id = format!("q{round}");
+        play.server(&question(&server_id, "again"));
+        play.wait(60);
+        let answer = play.down.pop().unwrap();
+        if round == bounds::MOST_ROUNDS {
+            assert_eq!(answer["error"]["data"]["reason"], "too_many_rounds");
+            return;
+        }
+        let mut retry = call(usize::try_from(round).unwrap() + 1, &json!({}));
+        retry["params"]["requestState"] = answer["result"]["requestState"].clone();
+        let keys = answer["result"]["inputRequests"].as_object().unwrap().keys();
+        retry["params"]["inputResponses"] =
+            keys.map(|key| (key.clone(), json!({"action": "decline"}))).collect();
+        play.client(&retry);
+    }
+    unreachable!("the last round returns");
+}
+
+#[test]
+fn most_questions() {
+    let mut play = Play::ready(Settings::default());
+    play.client(&call(0, &json!({})));
+    play.up.clear();
+    for number in 0..bounds::MOST_QUESTIONS {
+        play.server(&question(&format!("q{number}"), "m"));
+    }
+    assert!(play.up.is_empty());
+    play.server(&question("last", "m"));
+    assert_eq!(play.up, [json!({"jsonrpc": "2.0", "id": "q0", "result": {"action": "cancel"}})]);
+}
+
+/// A question that moves from one given-up call to the next is one question, and does not stay for
+/// ever: calls whose server never answers cost nothing in the long run.
+#[test]
+fn questions_that_move_are_bounded_too() {
+    let mut play = Play::ready(Settings::default());
+    for id in 0..2 * bounds::MOST_QUESTIONS {
+        play.park(id, "m");
+    }
+    let kept = play.bridge.kept_bytes();
+    for id in 0..2 * bounds::MOST_QUESTIONS {
+        play.park(10_000 + id, "m");
+    }
+    assert!(play.bridge.kept_bytes() < kept + 2_000, "{kept}, {}", play.bridge.kept_bytes());
+}
+
+/// Folders asked for outside any call wait together; they are bounded as well.
+#[test]
+fn most_ambient_questions() {
+    let mut play = Play::ready(Settings::default());
+    for number in 0..bounds::MOST_QUESTIONS {
+        play.server(&json!({"id": number, "method": "roots/list"}));
+    }
+    assert!(play.up.is_empty());
+    play.server(&json!({"id": "last", "method": "roots/list"}));
+    assert_eq!(play.up.len(), bounds::MOST_QUESTIONS + 1, "all are refused");
+    assert_eq!(play.up[0]["error"]["code"], -32601);
+}
+
+#[test]
+fn most_pending() {
+    let per_stream = 256;
+    let mut play = Play::ready(settings(|s| s.limits.subscriptions = 1_000));
+    let mut stream = 0;
+    while play.up.len() <= bounds::MOST_PENDING {
+        let uris: Vec<_> = (0..per_stream).map(|n| format!("x:{stream}.{n}")).collect();
+        play.client(&listen(stream, &uris));
+        stream += 1;
+    }
+    let (first, last) = (play.up[0]["id"].clone(), play.up.last().unwrap()["id"].clone());
+    play.server(&json!({"id": first, "result": {}}));
+    assert_eq!(play.said.pop().unwrap(), "a late or unknown answer of the server was dropped");
+    play.server(&json!({"id": last, "result": {}}));
+    assert!(play.said.is_empty(), "this one is waited for");
+}
+
+/// Streams that come and go before the server answers leave nothing behind.
+#[test]
+fn given_up_subscriptions_are_not_waited_for() {
+    let mut play = Play::ready(Settings::default());
+    play.client(&listen(1, &["x:a".into()]));
+    let asked = play.up[0]["id"].clone();
+    play.client(&json!({"method": "notifications/cancelled", "params": {"requestId": 1}}));
+    play.server(&json!({"id": asked, "result": {}}));
+    assert_eq!(play.said.pop().unwrap(), "a late or unknown answer of the server was dropped");
+}
+
+#[test]
+fn most_lists() {
+    let mut play = Play::ready(Settings::default());
+    let list = |id: usize, cursor: usize| {
+        let cursor = json!({"cursor": cursor.to_string()});
+        request(id.into(), "tools/list", cursor, &json!({}))
+    };
+    for number in 0..=bounds::MOST_LISTS {
+        play.up.clear();
+        play.client(&list(number, number));
+        play.server(&json!({"id": play.up[0]["id"], "result": {"tools": []}}));
+    }
+    play.down.clear();
+    play.client(&call(1000, &json!({})));
+    play.client(&list(1001, 0));
+    play.client(&list(1002, 1));
+    play.wait(1_500);
+    let answered: Vec<_> = play.down.iter().map(|answer| answer["id"].as_u64()).collect();
+    assert_eq!(answered, [Some(1002)], "the oldest was evicted");
+}
+
+#[test]
+fn most_uri_bytes() {
+    for (size, code) in [(bounds::MOST_URI_BYTES, None), (bounds::MOST_URI_BYTES + 1, Some(-32602))]
+    {
+        let mut play = Play::ready(Settings::default());
+        play.client(&listen(1, &["u".repeat(size)]));
+        let error = play.down.first().and_then(|answer| answer["error"]["code"].as_i64());
+        assert_eq!(error, code);
+    }
+}
+
+#[test]
+fn most_kept() {
+    let mut play = Play::ready(Settings::default());
+    play.client(&listen(1, &["x:a".into()]));
+    play.server(&json!({"id": play.up[0]["id"], "result": {}}));
+    assert_eq!(play.down.pop().unwrap()["method"], "notifications/subscriptions/acknowledged");
+    play.tell(Event::ClientSlow(true));
+    let update = |uri: &str, pad: usize| {
+        let params = json!({"uri": uri, "_meta": {"pad": "x".repeat(pad)}});
+        json!({"method": "notifications/resources/updated", "params": params})
+    };
+    for number in 0..3_000 {
+        play.server(&update(&format!("x:a/{number}"), 500));
+    }
+    play.server(&json!({
+        "method": "notifications/tools/list_changed",
+        "params": {"_meta": {"pad": "x".repeat(bounds::MOST_KEPT)}},
+    }));
+    assert!(play.down.is_empty());
+    assert!(play.bridge.kept_bytes() <= bounds::MOST_KEPT + 1_000);
+    play.tell(Event::ClientSlow(false));
+    let told = play.down.iter().any(|note| note["params"]["uri"] == "x:a");
+    assert!(told, "what found no room is told of the watched URI");
+}
+
+#[test]
+fn least_kept() {
+    let mut play = Play::ready(settings(|s| s.limits.buffer_bytes = 1));
+    let third = "m".repeat(bounds::LEAST_KEPT / 3);
+    let first = play.park(0, &third);
+    play.park(1, &third);
+    assert!(play.said.is_empty());
+    play.park(2, &third);
+    let cancelled = play.up.iter().find(|m| m["method"] == "notifications/cancelled").unwrap();
+    assert_eq!(cancelled["params"]["requestId"], first);
+}
+
+/// Questions of one call are bounded by their bytes, too.
+#[test]
+fn least_kept_for_questions() {
+    let mut play = Play::ready(settings(|s| s.limits.buffer_bytes = 1));
+    let half = "m".repeat(bounds::LEAST_KEPT / 2);
+    play.client(&call(0, &json!({})));
+    play.up.clear();
+    play.server(&question("a", &half));
+    assert!(play.up.is_empty());
+    play.server(&question("b", &half));
+    assert_eq!(play.up[0]["id"], "a");
+    assert_eq!(play.up[0]["result"]["action"], "cancel");
+}
+
+/// What the server answers to parked calls is kept within the same bound.
+#[test]
+fn least_kept_for_outcomes() {
+    let mut play = Play::ready(settings(|s| s.limits.buffer_bytes = 1));
+    let calls: Vec<_> = (0..4).map(|id| play.park(id, "m")).collect();
+    let text = "m".repeat(bounds::LEAST_KEPT / 3);
+    for call in &calls {
+        play.server(&json!({"id": call, "result": {"content": [{"type": "text", "text": text}]}}));
+    }
+    assert!(play.bridge.kept_bytes() <= bounds::LEAST_KEPT + 2_000);
+}
+
+#[test]
+fn most_crashes() {
+    let mut play = Play::ready(Settings::default());
+    for number in 1..=bounds::MOST_CRASHES {
+        let generation = Generation(u32::try_from(number).unwrap());
+        play.tell(Event::ServerExited(generation, Exit::Code(1)));
+        if number == bounds::MOST_CRASHES {
+            break;
+        }
+        play.client(&call(number, &json!({})));
+        play.wait(5_000);
+        let next = Generation(generation.0 + 1);
+        play.tell(Event::ServerStarted(next));
+        let hello = play.up.pop().unwrap();
+        assert_eq!(hello["method"], "initialize");
+        let result = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}});
+        let answer = json!({"id": hello["id"], "result": result});
+        play.tell(Event::ServerLine(next, line(&answer)));
+    }
+    play.client(&call(100, &json!({})));
+    assert_eq!(play.last_error(), (-32603, "upstream_unavailable".into()));
+}
+
+#[test]
+fn noise_shown() {
+    let mut play = Play::ready(Settings::default());
+    for _ in 0..bounds::NOISE_SHOWN + 10 {
+        play.tell(Event::ServerLine(G, Line { bytes: b"\x1b[31mhello".to_vec(), ended: true }));
+    }
+    let shown = play.said.iter().filter(|text| text.ends_with("\\u{1b}[31mhello")).count();
+    assert_eq!(shown, usize::try_from(bounds::NOISE_SHOWN).unwrap());
+    assert_eq!(play.said.len(), shown + 1, "and that there is more");
+}
+
+#[test]
+fn shown() {
+    let mut play = Play::ready(Settings::default());
+    let noise = "n".repeat(bounds::SHOWN + 1);
+    play.tell(Event::ServerLine(G, Line { bytes: noise.into_bytes(), ended: true }));
+    let expected = format!("{}...", "n".repeat(bounds::SHOWN));
+    assert!(play.said[0].ends_with(&format!(" {expected}")), "{}", play.said[0]);
+}
+
+#[test]
+fn most_completions() {
+    let mut play = Play::ready(Settings::default());
+    let params = json!({
+        "ref": {"type": "ref/prompt", "name": "p"},
+        "argument": {"name": "a", "value": ""},
+    });
+    play.client(&request(json!(1), "completion/complete", params, &json!({})));
+    let values: Vec<_> = (0..=bounds::MOST_COMPLETIONS).map(|n| n.to_string()).collect();
+    play.server(&json!({"id": play.up[0]["id"], "result": {"completion": {"values": values}}}));
+    let kept = play.down[0]["result"]["completion"]["values"].as_array().unwrap().len();
+    assert_eq!(kept, bounds::MOST_COMPLETIONS);
+}
+
+/// A relayed client's notifications do not pile up before a process that does not start.
+#[test]
+fn lines_before_a_relayed_process() {
+    let mut play = Play::new(settings(|s| s.limits.buffer_bytes = 10_000));
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "c", "version": "1"}});
+    play.client(&json!({"id": 1, "method": "initialize", "params": hello}));
+    for _ in 0..1_000 {
+        play.client(&json!({"method": "notifications/x", "params": {"pad": "x".repeat(200)}}));
+    }
+    assert!(play.bridge.kept_bytes() <= 10_300, "{}", play.bridge.kept_bytes());
+    assert!(play.said.iter().all(|text| text.contains("--max-buffer-bytes")), "{:?}", play.said);
+    play.client(&json!({"id": 2, "method": "ping"}));
+    assert_eq!(play.last_error(), (-32603, "overloaded".into()));
+}
+
+/// Every bound has its test here and its row in the page on limits.
+#[test]
+fn complete() {
+    let page = include_str!("../docs/limits.md");
+    let table = include_str!("../src/bounds.rs");
+    let names = table.lines().filter_map(|line| line.strip_prefix("pub const ")?.split(':').next());
+    let names: Vec<_> = names.collect();
+    assert!(names.len() > 15, "{names:?}");
+    for name in names {
+        assert!(page.contains(&format!("`{name}`")), "docs/limits.md lacks {name}");
+        let is_tested = include_str!("bounds.rs").contains(&format!("bounds::{name}"));
+        // No chain has legs enough to fill it; `bridge::notices` has its test.
+        assert!(is_tested || name == "MOST_TOKENS", "nothing here fills {name}");
+    }
+}
