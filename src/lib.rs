@@ -22,6 +22,18 @@
 //! that direction. Rule names (A1, D6, E5 ...) are those of the translation contract; a rule
 //! stands where its decision is taken.
 
+// Nothing that either side sends may end the bridge: what can panic needs a reason at its place.
+#![cfg_attr(
+    not(test),
+    warn(
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::string_slice,
+        clippy::unreachable
+    )
+)]
+
 pub mod args;
 pub mod bounds;
 pub mod bridge;

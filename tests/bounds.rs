@@ -67,7 +67,7 @@ impl Play {
         while let Some(effect) = self.bridge.next_effect() {
             match effect {
                 Effect::ToServer(frame) => {
-                    self.up.push(serde_json::from_slice(&frame.bytes()).unwrap())
+                    self.up.push(serde_json::from_slice(&frame.bytes()).unwrap());
                 }
                 Effect::ToClient(frame) => {
                     self.down.push(serde_json::from_slice(&frame.bytes()).unwrap());
@@ -121,17 +121,17 @@ fn line(message: &Value) -> Line {
     Line { bytes: message.to_string().into_bytes(), ended: true }
 }
 
-fn request(id: Value, method: &str, mut params: Value, meta: &Value) -> Value {
+fn request(id: impl Into<Value>, method: &str, mut params: Value, meta: &Value) -> Value {
     params["_meta"] = meta.clone();
     params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
     if meta.get("io.modelcontextprotocol/clientCapabilities").is_none() {
         params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {}});
     }
-    json!({"id": id, "method": method, "params": params})
+    json!({"id": id.into(), "method": method, "params": params})
 }
 
 fn call(id: usize, arguments: &Value) -> Value {
-    request(id.into(), "tools/call", json!({"name": "t", "arguments": arguments}), &json!({}))
+    request(id, "tools/call", json!({"name": "t", "arguments": arguments}), &json!({}))
 }
 
 fn question(id: &str, message: &str) -> Value {
@@ -142,7 +142,7 @@ fn question(id: &str, message: &str) -> Value {
 
 fn listen(id: usize, uris: &[String]) -> Value {
     let filter = json!({"notifications": {"resourceSubscriptions": uris}});
-    request(id.into(), "subscriptions/listen", filter, &json!({}))
+    request(id, "subscriptions/listen", filter, &json!({}))
 }
 
 fn settings(change: impl FnOnce(&mut Settings)) -> Settings {
@@ -190,7 +190,7 @@ fn longest_token() {
 #[test]
 fn most_held() {
     let mut play = Play::new(Settings::default());
-    let probe = |id: usize| request(id.into(), "server/discover", json!({}), &json!({}));
+    let probe = |id: usize| request(id, "server/discover", json!({}), &json!({}));
     for id in 0..bounds::MOST_HELD {
         play.client(&probe(id));
     }
@@ -214,7 +214,7 @@ fn small() {
     let mut play = Play::new(settings(|s| s.limits.buffer_bytes = 10_000));
     play.client(&call(1, &json!({"pad": "x".repeat(9_900)})));
     let padded = |id: usize, size: usize| {
-        request(id.into(), "server/discover", json!({"pad": "x".repeat(size)}), &json!({}))
+        request(id, "server/discover", json!({"pad": "x".repeat(size)}), &json!({}))
     };
     play.client(&padded(2, 1_000));
     assert!(play.down.is_empty(), "it is small and waits");
@@ -335,7 +335,7 @@ fn most_lists() {
     let mut play = Play::ready(Settings::default());
     let list = |id: usize, cursor: usize| {
         let cursor = json!({"cursor": cursor.to_string()});
-        request(id.into(), "tools/list", cursor, &json!({}))
+        request(id, "tools/list", cursor, &json!({}))
     };
     for number in 0..=bounds::MOST_LISTS {
         play.up.clear();

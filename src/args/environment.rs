@@ -28,6 +28,10 @@ pub(super) struct Given {
 
 impl Given {
     /// Reads `NAME` or `NAME=VALUE`.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "the place is that of a byte in it, and an empty name was seen first"
+    )]
     pub(super) fn parse(word: &OsStr) -> Option<Self> {
         let bytes = word.as_bytes();
         let equals = bytes.iter().position(|byte| *byte == b'=');

@@ -2,6 +2,7 @@
 //!
 //! Lookups are binary searches. A tree would be faster only far above the limits of R, and costs
 //! ten times the code for every type that is kept in one.
+#![allow(clippy::indexing_slicing, reason = "a place is where the search just found the row")]
 
 #[derive(Debug)]
 pub(super) struct Table<K, V> {

@@ -72,6 +72,10 @@ impl Bridge {
 
     /// Tells the server the log level that the open legs want, where it was told another, before
     /// something of this chain's goes up (F15). True when it was told.
+    #[allow(
+        clippy::indexing_slicing,
+        reason = "a level is an index that `envelope::log_level` made"
+    )]
     pub(super) fn tell_level(&mut self, id: ChainId) -> bool {
         if !self.upstream.ready_profile().is_some_and(|profile| profile.offers.logging) {
             return false;

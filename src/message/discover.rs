@@ -139,6 +139,7 @@ fn write_identity(out: &mut String, info: &Object<'_>, command: &str, more: impl
     identity.end();
 }
 
+#[allow(clippy::indexing_slicing, clippy::string_slice, reason = "a key has its quotes")]
 fn write_capabilities(out: &mut String, all: &Object<'_>, revision: Revision, offers: Offers) {
     let mut down = Writer::new(out);
     for (name, value) in all.iter() {

@@ -17,6 +17,7 @@ pub struct Update {
 
 /// Reads a progress update; `None` when its value is no number (F3).
 #[must_use]
+#[allow(clippy::indexing_slicing, clippy::string_slice, reason = "an object has its braces")]
 pub fn update(params: &Object<'_>) -> Option<Update> {
     let raw = params.get("progress").filter(|raw| is_number(raw))?;
     let value = Decimal::read(raw)?;

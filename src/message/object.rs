@@ -2,6 +2,11 @@
 //!
 //! Values are never decoded unless asked for one by one, so a body may be megabytes long or nested
 //! a hundred thousand levels deep (A6). Of duplicate members the last one counts.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "places come from the scan of this very text, or from the list they point into"
+)]
 
 use super::decimal::Decimal;
 use super::scan::{NotJson, Scanner};

@@ -114,6 +114,11 @@ impl Refusal {
         }
     }
 
+    #[allow(
+        clippy::indexing_slicing,
+        clippy::string_slice,
+        reason = "no capability has an empty name"
+    )]
     fn message(&self) -> String {
         match self {
             Refusal::ParseError(at) => format!("Parse error: not JSON at byte {}", at + 1),

@@ -200,6 +200,11 @@ pub fn own_number(raw: &str) -> Option<u64> {
 /// A line that no JSON parser takes, from which the number of a running request can still be
 /// read: the broken answer to it (A16). It starts as an object and names no method.
 #[must_use]
+#[allow(
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "the place was just found in this text"
+)]
 pub fn broken_answer(text: &str) -> Option<u64> {
     if !text.trim_start().starts_with('{') || text.contains("\"method\"") {
         return None;

@@ -99,6 +99,7 @@ impl Console {
         }
     }
 
+    #[allow(clippy::indexing_slicing, reason = "no more than there is")]
     fn show(&self, side: &str, bytes: &[u8]) {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         // A cut character at the end becomes a replacement mark; four bytes make one at most.

@@ -68,6 +68,8 @@ pub(super) struct EventLoop<C> {
     client_gone: bool,
     /// The least exit status: 1 once stdin or stdout failed.
     least_code: u8,
+    /// One was dealt with since the queues were looked at.
+    has_large: bool,
     /// Bytes of the largest line since memory was last given back, where that is much.
     largest: usize,
     /// Much memory was in use; give it back at this time unless there is more work.
@@ -104,6 +106,7 @@ impl<C: Core> EventLoop<C> {
             flow: Flow::default(),
             client_gone: false,
             least_code: 0,
+            has_large: false,
             largest: 0,
             trim_at: None,
             leaving: None,
@@ -224,6 +227,7 @@ impl<C: Core> EventLoop<C> {
         let Piece::Line(line) = piece else { return };
         if line.bytes.len() >= MUCH {
             self.largest = self.largest.max(line.bytes.len());
+            self.has_large = true;
             self.trim_at = Some(self.now.after(IDLE_MS));
         }
     }
@@ -415,6 +419,11 @@ impl<C: Core> EventLoop<C> {
         }
         if waiting.for_client.max(waiting.for_server) > MUCH {
             self.trim_at = Some(self.now.after(IDLE_MS));
+        }
+        // Holes between much that waits are worth more than the time of filling them anew.
+        let is_tight = waiting.sum() > self.limits.buffer_bytes / 2;
+        if std::mem::take(&mut self.has_large) && is_tight {
+            sys::give_memory_back();
         }
     }
 

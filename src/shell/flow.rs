@@ -22,6 +22,12 @@ pub(super) struct Waiting {
     pub(super) kept: usize,
 }
 
+impl Waiting {
+    pub(super) fn sum(self) -> usize {
+        self.for_client + self.for_server + self.kept
+    }
+}
+
 /// What is held up at present.
 #[derive(Default)]
 pub(super) struct Flow {

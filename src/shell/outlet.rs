@@ -7,6 +7,10 @@
 //!
 //! The thread is started when the other side is slow for the first time. The queue has no bound
 //! of its own: the loop stops taking input while [`Outlet::queued`] is high.
+#![allow(
+    clippy::indexing_slicing,
+    reason = "`written` is less than the first part, and no more parts are counted than there are places"
+)]
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};

@@ -73,6 +73,7 @@ impl Sink {
         }
     }
 
+    #[allow(clippy::indexing_slicing, reason = "no more than there is")]
     fn ask_and_write(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
         if !self.wait(0) {
             return Err(io::ErrorKind::WouldBlock.into());

@@ -11,6 +11,10 @@ use super::threads;
 use crate::sys::{self, Watched};
 
 /// Starts the thread that notices.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "three are watched, and no more is read than there is room"
+)]
 pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
     let (mut signals, pipe) = io::pipe()?;
     // Those that end a program by default and that somebody sends it; else the server's processes
@@ -58,6 +62,10 @@ pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
 }
 
 /// The signals that have come; many ended children are one piece of news.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "three are watched, and no more is read than there is room"
+)]
 fn read_signals(signals: &mut PipeReader) -> Vec<Woken> {
     let mut bytes = [0; 64];
     let count = signals.read(&mut bytes).unwrap_or(0);

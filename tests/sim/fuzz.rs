@@ -167,7 +167,7 @@ impl Lenient {
         ensure(self.exit.is_none(), "H11-nothing-after-exit", || format!("{effect:?}"))?;
         match effect {
             Effect::ToClient(frame) | Effect::ToServer(frame) => {
-                self.check_frame(&frame.bytes())?
+                self.check_frame(&frame.bytes())?;
             }
             Effect::StartServer(generation) => {
                 let is_next = generation.0 == self.generation + 1;
