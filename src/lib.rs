@@ -35,6 +35,8 @@
 )]
 
 pub mod args;
+#[allow(unsafe_code)] // one instruction set
+pub(crate) mod blocks;
 pub mod bounds;
 pub mod bridge;
 pub mod message;

@@ -54,10 +54,11 @@ fn named_tests_exist() {
 }
 
 #[test]
-fn unsafe_stands_in_one_file() {
+fn unsafe_stands_in_two_files() {
     let files = sources(&root().join("src"));
     assert!(files.len() > 40);
-    for path in files.iter().filter(|path| !path.ends_with("src/sys.rs")) {
+    let may = ["src/sys.rs", "src/blocks.rs"];
+    for path in files.iter().filter(|path| !may.iter().any(|file| path.ends_with(file))) {
         let text = fs::read_to_string(path).unwrap();
         let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
         for line in code {
@@ -66,8 +67,10 @@ fn unsafe_stands_in_one_file() {
             assert!(!is_unsafe, "{}: {line}", path.display());
         }
     }
-    let sys = fs::read_to_string(root().join("src/sys.rs")).unwrap();
-    assert!(sys.matches("SAFETY:").count() >= sys.matches("unsafe {").count());
+    for file in may {
+        let text = fs::read_to_string(root().join(file)).unwrap();
+        assert!(text.matches("SAFETY:").count() >= text.matches("unsafe {").count(), "{file}");
+    }
 }
 
 #[test]

@@ -257,7 +257,7 @@ impl Bridge {
         if !self.front.closed || self.has_ended {
             return;
         }
-        if self.settings.hold_lane && self.lane.has_requests() {
+        if self.settings.hold_lane {
             self.free_held_lane();
         }
         if self.front.in_flight() > 0 {
@@ -275,13 +275,15 @@ impl Bridge {
         self.exit(self.status());
     }
 
-    /// No client comes back after the end of input: a parked chain that holds the lane is given up
-    /// for what waits behind it (H11).
+    /// No client comes back after the end of input: parked chains that hold the lane are given up
+    /// one by one for what waits behind them (H11).
     fn free_held_lane(&mut self) {
         let holds = |id: &ChainId| self.chains.all.get(id).is_some_and(Chain::is_parked);
         let parked: Vec<_> = self.lane.running().filter(holds).collect();
         for chain in parked {
-            self.abandon(chain, "the client has gone");
+            if self.lane.has_requests() {
+                self.abandon(chain, "the client has gone");
+            }
         }
     }
 

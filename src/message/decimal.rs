@@ -2,6 +2,7 @@
 //!
 //! `1`, `1.0` and `10e-1` are one number (E13), and progress has to rise (F3).
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -24,7 +25,10 @@ impl Decimal {
         let is_negative = mantissa.starts_with('-');
         let mantissa = mantissa.trim_start_matches('-');
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-        let digits = [whole, fraction].concat();
+        let digits = match fraction {
+            "" => Cow::Borrowed(whole),
+            _ => Cow::Owned([whole, fraction].concat()),
+        };
         let significant = digits.trim_start_matches('0');
         let leading = digits.len() - significant.len();
         let significant = significant.trim_end_matches('0');

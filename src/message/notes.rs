@@ -11,17 +11,16 @@ use super::vocabulary::key;
 pub struct Update {
     /// For comparing; goes down by its text.
     pub value: Decimal,
-    /// All members but the token, as JSON text without the outer braces.
-    pub members: Box<str>,
+    /// All members but the token, as a JSON object.
+    pub members: String,
 }
 
 /// Reads a progress update; `None` when its value is no number (F3).
 #[must_use]
-#[allow(clippy::indexing_slicing, clippy::string_slice, reason = "an object has its braces")]
 pub fn update(params: &Object<'_>) -> Option<Update> {
     let raw = params.get("progress").filter(|raw| is_number(raw))?;
     let value = Decimal::read(raw)?;
-    let mut text = String::new();
+    let mut text = String::with_capacity(128);
     let mut members = Writer::new(&mut text);
     members.raw("progress", raw);
     if let Some(total) = params.get("total").filter(|raw| is_number(raw)) {
@@ -32,13 +31,14 @@ pub fn update(params: &Object<'_>) -> Option<Update> {
     }
     write_meta(&mut members, params, None);
     members.end();
-    Some(Update { value, members: text[1..text.len() - 1].into() })
+    Some(Update { value, members: text })
 }
 
 /// The parameters of a progress notification under the client's own token (F1).
 #[must_use]
 pub fn progress(token: &str, update: &Update) -> String {
-    format!("{{\"progressToken\":{token},{}}}", update.members)
+    let members = update.members.strip_prefix('{').unwrap_or_default();
+    format!("{{\"progressToken\":{token},{members}")
 }
 
 /// A log message: its severity, and its parameters for the client (F14). `None`: no known level.

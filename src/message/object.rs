@@ -22,6 +22,11 @@ pub struct Object<'a> {
     /// Key with its quotes, value as written.
     members: Vec<(&'a str, &'a str)>,
     had_duplicates: bool,
+    /// Some key has an escape, so that it may say what it does not spell.
+    has_escapes: bool,
+    /// The object in its member `arguments` had members that do not count, see
+    /// [`Body::scan_params`].
+    has_double_arguments: bool,
 }
 
 impl<'a> Object<'a> {
@@ -34,18 +39,26 @@ impl<'a> Object<'a> {
     }
 
     fn scan(scanner: &mut Scanner<'a>) -> Result<Self, NotJson> {
-        let mut members = Vec::with_capacity(8);
+        let mut object = Object { members: Vec::with_capacity(8), ..Object::default() };
         scanner.members(|scanner, key| {
-            members.push((key, scanner.value()?));
+            object.add(key, scanner.value()?);
             Ok(())
         })?;
-        Ok(Object { members, had_duplicates: false }.without_duplicates())
+        Ok(object.without_duplicates())
+    }
+
+    fn add(&mut self, key: &'a str, value: &'a str) {
+        self.has_escapes |= key.as_bytes().contains(&b'\\');
+        self.members.push((key, value));
     }
 
     /// The raw value of a member.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a str> {
-        self.members.iter().find(|(key, _)| is_key(key, name)).map(|(_, value)| *value)
+        let is_it = |key: &str| {
+            if self.has_escapes { is_key(key, name) } else { key[1..key.len() - 1] == *name }
+        };
+        self.members.iter().find(|(key, _)| is_it(key)).map(|(_, value)| *value)
     }
 
     /// The decoded value of a string member; `None` when it is absent or anything else.
@@ -77,6 +90,12 @@ impl<'a> Object<'a> {
         self.had_duplicates
     }
 
+    /// Did its `arguments` hold members that do not count? Known after [`Body::scan_params`] only.
+    #[must_use]
+    pub fn has_double_arguments(&self) -> bool {
+        self.has_double_arguments
+    }
+
     /// Writes the object out again, without the members that do not count.
     pub fn write(&self, out: &mut impl Text) {
         let mut whole = Writer::new(out);
@@ -100,7 +119,10 @@ impl<'a> Object<'a> {
             let mut at = 0;
             while at < members.len() {
                 let (key, _) = members[at];
-                if members[at + 1..].iter().any(|(later, _)| same_key(key, later)) {
+                let is_same = |later: &str| {
+                    if self.has_escapes { same_key(key, later) } else { key == later }
+                };
+                if members[at + 1..].iter().any(|(later, _)| is_same(later)) {
                     members.remove(at);
                 } else {
                     at += 1;
@@ -127,33 +149,42 @@ impl<'a> Object<'a> {
 
 /// An object's members as places in a text, for keeping them beside the text they point into.
 #[derive(Clone, Debug, Default)]
-pub struct Spans(Vec<[usize; 4]>);
+pub struct Spans {
+    places: Vec<[usize; 4]>,
+    has_escapes: bool,
+    has_double_arguments: bool,
+}
 
 impl Spans {
     /// The places of `object`'s members in `text`, which it was parsed from.
     #[must_use]
     pub fn of(object: &Object<'_>, text: &str) -> Self {
-        let start = text.as_ptr() as usize;
+        let start = text.as_ptr().addr();
         let place = |part: &str| {
-            let from = part.as_ptr() as usize - start;
+            let from = part.as_ptr().addr() - start;
             (from, from + part.len())
         };
-        Spans(
-            object
-                .iter()
-                .map(|(key, value)| {
-                    let ((a, b), (c, d)) = (place(key), place(value));
-                    [a, b, c, d]
-                })
-                .collect(),
-        )
+        let places = object.iter().map(|(key, value)| {
+            let ((a, b), (c, d)) = (place(key), place(value));
+            [a, b, c, d]
+        });
+        Spans {
+            places: places.collect(),
+            has_escapes: object.has_escapes,
+            has_double_arguments: object.has_double_arguments,
+        }
     }
 
     /// The object again; `text` is the one it was parsed from.
     #[must_use]
     pub fn read<'a>(&self, text: &'a str) -> Object<'a> {
-        let members = self.0.iter().map(|[a, b, c, d]| (&text[*a..*b], &text[*c..*d])).collect();
-        Object { members, had_duplicates: false }
+        let place = |[a, b, c, d]: &[usize; 4]| (&text[*a..*b], &text[*c..*d]);
+        Object {
+            members: self.places.iter().map(place).collect(),
+            had_duplicates: false,
+            has_escapes: self.has_escapes,
+            has_double_arguments: self.has_double_arguments,
+        }
     }
 }
 
@@ -190,6 +221,31 @@ impl<'a> Body<'a> {
             Some(b'{') => Object::scan(scanner).map(Body::Object),
             _ => Ok(if scanner.value()? == "null" { Body::Null } else { Body::Other }),
         }
+    }
+
+    /// The same for the parameters of a request, whose `arguments` may be most of the line: what is
+    /// to be known of those is found in the same walk.
+    ///
+    /// # Errors
+    /// It is not JSON.
+    pub fn scan_params(scanner: &mut Scanner<'a>) -> Result<Self, NotJson> {
+        if scanner.peek() != Some(b'{') {
+            return Self::scan(scanner);
+        }
+        let mut params = Object { members: Vec::with_capacity(8), ..Object::default() };
+        scanner.members(|scanner, key| {
+            scanner.peek();
+            let start = scanner.at();
+            if is_key(key, "arguments") {
+                let arguments = Self::scan(scanner)?.object();
+                params.has_double_arguments |= arguments.is_some_and(|a| a.had_duplicates);
+            } else {
+                scanner.value()?;
+            }
+            params.add(key, scanner.since(start));
+            Ok(())
+        })?;
+        Ok(Body::Object(params.without_duplicates()))
     }
 
     /// Is the member there at all?
@@ -301,8 +357,27 @@ fn unescaped_unicode(escaped: &str) -> Option<(char, usize)> {
 #[must_use]
 pub fn array(raw: &str) -> Option<Vec<&str>> {
     let mut scanner = Scanner::new(raw);
-    let items = scanner.items().ok()?;
-    scanner.end().ok().map(|()| items)
+    let mut items = Vec::new();
+    let walked = scanner.items(|scanner| {
+        items.push(scanner.value()?);
+        Ok(())
+    });
+    walked.and_then(|()| scanner.end()).ok().map(|()| items)
+}
+
+/// The items of an array, each raw, and with its members where it is an object; `None` when it is
+/// no array.
+#[must_use]
+pub fn objects(raw: &str) -> Option<Vec<(&str, Option<Object<'_>>)>> {
+    let mut scanner = Scanner::new(raw);
+    let mut items = Vec::new();
+    let walked = scanner.items(|scanner| {
+        let start = scanner.at();
+        let object = Body::scan(scanner)?.object();
+        items.push((scanner.since(start), object));
+        Ok(())
+    });
+    walked.and_then(|()| scanner.end()).ok().map(|()| items)
 }
 
 /// The raw value is a string, whatever is in it.
@@ -333,6 +408,9 @@ pub fn is_integer(raw: &str) -> bool {
 /// Is the value nested deeper than the bridge interprets (A6)? `text` must be valid JSON.
 #[must_use]
 pub fn is_too_deep(text: &str) -> bool {
+    if text.len() <= MAX_DEPTH {
+        return false; // each level takes a byte
+    }
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for byte in text.bytes() {
         if in_string {

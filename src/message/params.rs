@@ -99,11 +99,11 @@ pub fn write_upward(
 ) {
     let mut up = Writer::new(out);
     for (name, value) in params.iter().filter(|(name, _)| is_salient(name)) {
-        let arguments = is_key(name, "arguments").then(|| Object::parse(value)).flatten();
-        match arguments {
-            // Only what counts goes up: not every parser takes the last of two (A6).
-            Some(arguments) if arguments.had_duplicates() => arguments.write(up.open("arguments")),
-            _ => up.copy(name, value),
+        // Only what counts goes up: not every parser takes the last of two (A6).
+        let is_double = params.has_double_arguments() && is_key(name, "arguments");
+        match is_double.then(|| Object::parse(value)).flatten() {
+            Some(arguments) => arguments.write(up.open("arguments")),
+            None => up.copy(name, value),
         }
     }
     let mut kept = meta
@@ -133,6 +133,8 @@ pub fn strings(raw: &str) -> Option<Vec<&str>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::object::Body;
+    use super::super::scan::Scanner;
     use super::*;
 
     #[test]
@@ -170,7 +172,7 @@ mod tests {
     #[test]
     fn upward() {
         let up = |params: &str, token| {
-            let params = Object::parse(params).unwrap();
+            let params = Body::scan_params(&mut Scanner::new(params)).unwrap().object().unwrap();
             let mut out = String::new();
             write_upward(&mut out, &params, &params.object("_meta").unwrap_or_default(), token);
             out

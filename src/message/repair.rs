@@ -3,7 +3,7 @@
 //! Each function takes the raw array and gives the repaired one, or nothing when it may go down
 //! as it is. Everything that is not named here stays as it was sent.
 
-use super::object::{Object, Writer, array, is_key, is_object, push_array, sort_by_name};
+use super::object::{Object, Writer, array, is_key, is_object, objects, push_array, sort_by_name};
 use super::vocabulary::Method;
 use crate::bounds::MOST_COMPLETIONS;
 use std::borrow::Cow;
@@ -93,17 +93,16 @@ fn edit<'a>(
     reason = "places of the list they point into; it was just seen to be longer"
 )]
 fn tools<'a>(raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
-    let Some(entries) = array(raw) else { return Cow::Borrowed(raw) };
+    let Some(entries) = objects(raw) else { return Cow::Borrowed(raw) };
     let mut is_as_sent = true;
     let mut texts = Vec::with_capacity(entries.len());
     let mut named: Vec<(Cow<'_, str>, usize)> = Vec::with_capacity(entries.len());
     let mut nameless = Vec::new();
-    for entry in entries {
+    for (entry, tool) in entries {
         if entry == "null" {
             is_as_sent = false;
             continue;
         }
-        let tool = Object::parse(entry);
         match tool.as_ref().and_then(|tool| tool.string("name")) {
             Some(name) => {
                 let is_behind = named.last().is_none_or(|(last, _)| *last <= name);

@@ -9,6 +9,8 @@
     reason = "every offset is one that the scan over this very text has reached, and stands at an ASCII byte"
 )]
 
+use crate::blocks::{BLOCK, special_bytes};
+
 /// The text is not JSON where the scanner stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotJson;
@@ -132,28 +134,37 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The items of the array that comes next.
+    /// Walks over the array that comes next: `each` takes an item.
     ///
     /// # Errors
     /// What comes next is not an array.
-    pub fn items(&mut self) -> Result<Vec<&'a str>, NotJson> {
-        let mut items = Vec::new();
+    pub fn items(
+        &mut self,
+        mut each: impl FnMut(&mut Self) -> Result<(), NotJson>,
+    ) -> Result<(), NotJson> {
         self.expect(b'[')?;
         if self.peek() == Some(b']') {
             self.at += 1;
-            return Ok(items);
+            return Ok(());
         }
         loop {
-            items.push(self.value()?);
+            self.peek();
+            each(self)?;
             match self.peek() {
                 Some(b',') => self.at += 1,
                 Some(b']') => {
                     self.at += 1;
-                    return Ok(items);
+                    return Ok(());
                 }
                 _ => return Err(NotJson),
             }
         }
+    }
+
+    /// The text from an earlier place to this one.
+    #[must_use]
+    pub fn since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.at).unwrap_or_default()
     }
 
     fn byte(&self) -> Option<u8> {
@@ -184,33 +195,46 @@ impl<'a> Scanner<'a> {
     fn string(&mut self) -> Result<(), NotJson> {
         let bytes = self.text.as_bytes();
         let mut at = self.at + 1;
+        while let Some(block) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
+            let mut special = special_bytes(block);
+            let mut next = at + BLOCK;
+            while special != 0 {
+                let found = at + special.trailing_zeros() as usize;
+                let Some(length) = self.step(found)? else { return Ok(()) };
+                let after = found + length - at;
+                if after >= BLOCK {
+                    next = at + after;
+                    break;
+                }
+                special &= !0 << after;
+            }
+            at = next;
+        }
         loop {
-            while let Some(block) = bytes[at..].first_chunk() {
-                match first_special(*block) {
-                    BLOCK => at += BLOCK,
-                    found => {
-                        at += found;
-                        break;
-                    }
-                }
+            let Some(length) = self.step(at)? else { return Ok(()) };
+            at += length;
+        }
+    }
+
+    /// What stands at this place of a string: the bytes it takes, or, after its last quote, `None`.
+    fn step(&mut self, at: usize) -> Result<Option<usize>, NotJson> {
+        let bytes = self.text.as_bytes();
+        match bytes.get(at) {
+            Some(b'"') => {
+                self.at = at + 1;
+                Ok(None)
             }
-            match bytes.get(at) {
-                Some(b'"') => {
-                    self.at = at + 1;
-                    return Ok(());
-                }
-                Some(b'\\') => match bytes.get(at + 1) {
-                    // A look-up, not a choice of eight: which one it is cannot be foreseen.
-                    Some(&escape) if SHORT_ESCAPES[usize::from(escape)] => at += 2,
-                    Some(b'u') => match bytes.get(at + 2..at + 6) {
-                        Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => at += 6,
-                        _ => return Err(NotJson),
-                    },
-                    _ => return Err(NotJson),
+            Some(b'\\') => match bytes.get(at + 1) {
+                // A look-up, not a choice of eight: which one it is cannot be foreseen.
+                Some(&escape) if SHORT_ESCAPES[usize::from(escape)] => Ok(Some(2)),
+                Some(b'u') => match bytes.get(at + 2..at + 6) {
+                    Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => Ok(Some(6)),
+                    _ => Err(NotJson),
                 },
-                Some(0..=0x1f) | None => return Err(NotJson),
-                Some(_) => at += 1,
-            }
+                _ => Err(NotJson),
+            },
+            Some(0..=0x1f) | None => Err(NotJson),
+            Some(_) => Ok(Some(1)),
         }
     }
 
@@ -270,25 +294,6 @@ static SHORT_ESCAPES: [bool; 256] = {
     }
     table
 };
-
-/// Bytes of a string that are looked at together.
-const BLOCK: usize = 8;
-
-/// Where in the block the first byte is that ends a plain stretch of a string: a quote, a
-/// backslash, a control character. `BLOCK`: there is none.
-#[inline]
-fn first_special(block: [u8; BLOCK]) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let word = u64::from_le_bytes(block);
-    // The high bit of each byte that is zero; a borrow may set others, but only above the first.
-    let zero_in = |x: u64| x.wrapping_sub(ONES) & !x;
-    let quote = zero_in(word ^ (ONES * 0x22));
-    let backslash = zero_in(word ^ (ONES * 0x5c));
-    let control = zero_in(word & (ONES * 0xe0));
-    let special = (quote | backslash | control) & HIGH;
-    special.trailing_zeros() as usize / 8
-}
 
 /// Is the text one JSON value?
 #[must_use]

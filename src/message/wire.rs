@@ -84,7 +84,7 @@ fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
     let mut parts = Parts::default();
     let walked = scanner.members(|scanner, key| {
         if is_key(key, "params") {
-            parts.params = Body::scan(scanner)?;
+            parts.params = Body::scan_params(scanner)?;
         } else if is_key(key, "result") {
             parts.result = Body::scan(scanner)?;
         } else if is_key(key, "error") {
@@ -157,19 +157,18 @@ pub enum FromServer<'a> {
 }
 
 /// Reads a line from the server: one message, or several where it is a batch (A14, A15).
-#[must_use]
-pub fn from_server(text: &str) -> Vec<FromServer<'_>> {
-    match parts(text) {
-        Ok(parts) => vec![server_message(parts)],
-        Err(NoMessage::NotJson(_)) => vec![FromServer::Noise],
+pub fn from_server(text: &str) -> impl Iterator<Item = FromServer<'_>> {
+    let (one, many) = match parts(text) {
+        Ok(parts) => (Some(server_message(parts)), None),
+        Err(NoMessage::NotJson(_)) => (Some(FromServer::Noise), None),
         Err(NoMessage::NotAnObject) => match object::array(text) {
-            Some(items) => items
-                .into_iter()
-                .map(|item| parts(item).map_or(FromServer::Noise, server_message))
-                .collect(),
-            None => vec![FromServer::Noise],
+            Some(items) => (None, Some(items)),
+            None => (Some(FromServer::Noise), None),
         },
-    }
+    };
+    let many = many.into_iter().flatten();
+    let many = many.map(|item| parts(item).map_or(FromServer::Noise, server_message));
+    one.into_iter().chain(many)
 }
 
 fn server_message(parts: Parts<'_>) -> FromServer<'_> {
@@ -345,7 +344,7 @@ mod tests {
     #[test]
     fn batches_are_taken_apart() {
         let text = r#"[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":3,"result":{}},5]"#;
-        let messages = from_server(text);
+        let messages: Vec<_> = from_server(text).collect();
         assert!(matches!(messages[0], FromServer::Notification(..)));
         assert!(matches!(messages[1], FromServer::Response(Some("3"), Ok(_))));
         assert!(matches!(messages[2], FromServer::Noise));

@@ -27,7 +27,7 @@ pub(crate) fn check(text: &str) -> Verdict {
     if seen != expected {
         return Err(format!("A8 {seen}, expected {expected}"));
     }
-    let seen: Vec<String> = wire::from_server(text).iter().map(shown).collect();
+    let seen: Vec<String> = wire::from_server(text).map(|message| shown(&message)).collect();
     let expected = from_server(text);
     if seen != expected {
         return Err(format!("A16 {seen:?}, expected {expected:?}"));

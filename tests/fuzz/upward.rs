@@ -1,7 +1,8 @@
 //! Parameters on their way up: what is checked (B12), and what goes (D1, K1).
 
-use mcp_uplift::message::object::Object;
+use mcp_uplift::message::object::{Body, Object};
 use mcp_uplift::message::params;
+use mcp_uplift::message::scan::{Scanner, is_json};
 use mcp_uplift::message::vocabulary::Method;
 
 use super::Verdict;
@@ -37,7 +38,10 @@ const NOT_UP: [&str; 8] = [
 
 fn check(rng: &mut Rng, text: &str) -> Verdict {
     let (method, _) = pick(rng, &PARAMS);
-    let Some(params) = Object::parse(text) else { return Ok(()) };
+    let params = Body::scan_params(&mut Scanner::new(text));
+    let Some(params) = params.ok().and_then(Body::object).filter(|_| is_json(text)) else {
+        return Ok(());
+    };
     let token = rng.chance(50).then(|| rng.next());
     let mut out = String::new();
     params::write_upward(&mut out, &params, &params.object("_meta").unwrap_or_default(), token);

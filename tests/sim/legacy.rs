@@ -113,6 +113,10 @@ impl LegacyClient {
                 let said = Said::Initialize("1".into());
                 return Did::Wrote(line.as_bytes().to_vec(), said);
             }
+            Stage::Greeting if self.rng.chance(30) => {
+                let (line, said) = self.note();
+                return Did::Wrote(line.into_bytes(), said);
+            }
             Stage::Greeting | Stage::Refused => return Did::Nothing,
             Stage::Welcomed => {
                 self.stage = Stage::Open;

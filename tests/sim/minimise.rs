@@ -136,11 +136,11 @@ mod tests {
         assert!(client.len() <= 4 && server.is_empty(), "{minimal:?}");
     }
 
-    /// A ledger that gives a question half a second: a call, the handshake, the question, and a
-    /// moment later anything at all.
+    /// A ledger that gives a question half a second: a call, the handshake and the question, and the
+    /// bridge means to sleep for longer.
     #[test]
     fn a_question_that_stays_open_needs_its_call() {
-        let minimal = fewest("E23-expiry", |settings| {
+        let minimal = fewest("I7-wakes-in-time", |settings| {
             let limits = Limits { mrtr_ttl_ms: 500, ..settings.limits.clone() };
             Settings { limits, ..settings.clone() }
         });

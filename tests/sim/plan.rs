@@ -148,7 +148,7 @@ impl Plan {
         (server.spontaneous, server.insists) = (1000, true);
         server.questions = if of_one { 200 } else { 1 };
         server.serial = false;
-        server.pace = Pace(vec![(0, 9, 1)]);
+        server.pace = Pace(vec![(0, *rng.pick(&[4, 9]), 1)]);
         server.weights = super::server::ACTS.map(|(_, weight)| weight.min(1)).to_vec();
         server.weights[2] = 60 + rng.below(60); // Ask
         for broken in [7, 13, 14, 16, 17] {

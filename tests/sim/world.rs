@@ -21,7 +21,7 @@ use super::trace::Trace;
 use super::turns::{Act, Turn, Turns};
 
 /// Events after which a run is taken to go on for ever.
-const MOST_EVENTS: u64 = 20_000;
+const MOST_EVENTS: u64 = 60_000;
 
 enum Item {
     Tell(Event, Said, Vec<Told>),

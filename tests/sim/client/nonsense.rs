@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::requests::Wrote;
-use super::{Ask, Client, MODERN, P_CAPABILITIES, P_VERSION, Said};
+use super::{Ask, Client, LEVELS, MODERN, P_CAPABILITIES, P_VERSION, Said};
 
 /// Lines that are no messages, with the code they are answered with.
 const MALFORMED: [(&str, i64); 11] = [
@@ -150,6 +150,11 @@ impl Client {
 
     pub(super) fn illegal(&mut self) -> Wrote {
         let (method, salient) = *self.rng.pick(&ILLEGAL);
+        if self.rng.chance(20) {
+            let (ask, capabilities) = self.ask("tools/call", "\"name\":\"t\"");
+            let ask = Ask { level: Some(LEVELS.len()), is_illegal: true, ..ask };
+            return self.line(ask, &capabilities, "");
+        }
         let (ask, capabilities) = self.ask(method, "");
         self.line(Ask { is_illegal: true, ..ask }, &capabilities, salient)
     }

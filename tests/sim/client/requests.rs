@@ -75,7 +75,8 @@ impl Client {
             ask.leg
         );
         if let Some(level) = ask.level {
-            meta += &format!(",\"{P_LEVEL}\":\"{}\"", LEVELS[level]);
+            let level = LEVELS.get(level).unwrap_or(&"loud");
+            meta += &format!(",\"{P_LEVEL}\":\"{level}\"");
         }
         if let Some(token) = &ask.token {
             meta += &format!(",\"progressToken\":{token}");
@@ -200,7 +201,11 @@ impl Client {
         if !is_sloppy {
             let state = Some(parked.state.clone());
             self.stale.push(parked.clone());
-            return Some(self.come_back(&parked, state, 0));
+            // The same numbers may be spelt otherwise (E13).
+            let spelling = *self.rng.pick(&["1.50", "15e-1"]);
+            let salient = parked.ask.salient.replace("1.50", spelling);
+            let ask = Rc::new(Ask { salient, ..copy(&parked.ask) });
+            return Some(self.come_back(&Parked { ask, ..parked }, state, 0));
         }
         let mut changed = parked.clone();
         Some(match self.rng.below(7) {

@@ -10,7 +10,7 @@ use super::legs::Leg;
 use super::verdict::Verdict;
 use super::{Check, Ledger, broken, ensure};
 
-const MOST_ROUNDS: u32 = 50;
+pub(super) const MOST_ROUNDS: u32 = 50;
 const MOST_PARKED: usize = 32;
 const VISITING_MS: u64 = 30_000;
 

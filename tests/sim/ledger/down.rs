@@ -112,6 +112,12 @@ impl Ledger {
             ensure(is_array, "D12-required-array", text)?;
         }
         match method {
+            "tools/list" => {
+                let tools = result.get("tools").and_then(Json::items).unwrap_or_default();
+                let names = tools.iter().filter_map(|tool| tool.get("name").and_then(Json::text));
+                ensure(names.is_sorted(), "D9-by-name", text)?;
+                ensure(!matches!(result.get("nextCursor"), Some(Json::Null)), "D10-nulls", text)
+            }
             "completion/complete" => {
                 let values = result.get("completion").and_then(|c| c.get("values"));
                 ensure(values.is_some_and(|v| v.items().is_some()), "D12-required-array", text)

@@ -3,6 +3,7 @@
 use mcp_uplift::bridge::{Event, Time};
 
 use super::chains::St;
+use super::lane::PATIENCE_MS;
 use super::session::Process;
 use super::{Check, Ledger, Mode, ensure};
 
@@ -20,15 +21,22 @@ impl Ledger {
 
     /// No client comes back to the parked calls that hold the lane before others (H11).
     pub(super) fn is_lane_freed(&self) -> bool {
-        let waits = |n: &usize| matches!(self.chains[*n].st, St::Waiting { .. });
-        self.closed_at.is_some() && self.settings.hold_lane && self.live.iter().any(waits)
+        let has_line = self.batch.had_line || self.waiting() > 0;
+        self.closed_at.is_some() && self.settings.hold_lane && has_line
+    }
+
+    /// Whole requests that wait; those that wait for their log level are among them.
+    pub(super) fn waiting(&self) -> usize {
+        let waits = |n: &&usize| matches!(self.chains[**n].st, St::Waiting { .. });
+        self.live.iter().filter(waits).count()
     }
 
     fn check_lane_freed(&self) -> Check {
         let holds = |n: &&usize| {
             matches!(self.chains[**n].st, St::Parked(_)) && self.chains[**n].call.is_some()
         };
-        let held = self.live.iter().find(holds).filter(|_| self.is_lane_freed());
+        let is_freed = self.is_lane_freed() && self.waiting() > self.leveling();
+        let held = self.live.iter().find(holds).filter(|_| is_freed);
         ensure(held.is_none(), "H11-nobody-comes-back", || format!("{held:?}"))
     }
 
@@ -63,6 +71,7 @@ impl Ledger {
             }
         }
         self.check_deadline(event, deadline)?;
+        self.check_wakes_in_time(deadline)?;
         let is_done = self.is_draining()
             && match self.mode {
                 Mode::Bridged => true,
@@ -90,6 +99,33 @@ impl Ledger {
         ensure(deadline.is_some() || shell_owes || !waits, "I7-every-wait-has-a-deadline", || {
             let first = self.legs.values().find(|leg| !self.is_steady(leg));
             format!("{first:?}")
+        })
+    }
+
+    /// What has a clock is looked at when it has run out, not when something else happens.
+    fn check_wakes_in_time(&self, deadline: Option<Time>) -> Check {
+        if self.mode != Mode::Bridged || !self.is_ready() {
+            return Ok(());
+        }
+        let limit = |n: &usize| {
+            let chain = &self.chains[*n];
+            let at = match &chain.st {
+                St::Running { idle, latest } => (*idle).min(*latest),
+                St::Parked(parked) => parked.until,
+                St::Visiting { until } => *until,
+                St::Returning { since, .. } if chain.call.is_some() && !self.settings.hold_lane => {
+                    since + PATIENCE_MS
+                }
+                St::Returning { .. } | St::Waiting { .. } | St::Over => return None,
+            };
+            (!chain.is_unseen()).then_some((at, *n))
+        };
+        let blocked = self.blocked_until();
+        let first = self.live.iter().filter_map(limit).chain(blocked).min();
+        let is_late = first.is_some_and(|(at, _)| deadline.is_none_or(|wake| wake.0 > at));
+        ensure(!is_late, "I7-wakes-in-time", || {
+            let chain = first.map(|(_, n)| &self.chains[n]);
+            format!("{deadline:?}, not {first:?}: {:?}", chain.map(|c| (&c.st, &c.newest)))
         })
     }
 

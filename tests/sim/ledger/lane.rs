@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::super::talk::Topic;
 use super::super::words;
-use super::chains::St;
+use super::chains::{MOST_ROUNDS, St};
 use super::legs::Leg;
 use super::session::Purpose;
 use super::{Check, Ledger, ensure};
 
 /// A retry waits this long for a busy lane; a list too, when it is remembered (D6).
-const PATIENCE_MS: u64 = 1000;
+pub(super) const PATIENCE_MS: u64 = 1000;
 /// A server digests folders that long (E20).
 const DIGEST_MS: u64 = 100;
 /// A log level is waited for that long (F15).
@@ -43,7 +43,7 @@ impl Ledger {
     }
 
     /// Requests that wait for their log level, which also take a place.
-    fn leveling(&self) -> usize {
+    pub(super) fn leveling(&self) -> usize {
         let fresh = |at: &&u64| **at + LEVEL_MS > self.now;
         self.session.level_asked.values().filter(fresh).count()
     }
@@ -112,7 +112,8 @@ impl Ledger {
             return Ok(());
         }
         let is_asked = self.live.iter().any(|other| self.chains[*other].asks_folders());
-        let declares = chain.newest.allows & words::ROOTS != 0;
+        // Who has been asked too often is not asked for folders either (E27).
+        let declares = chain.newest.allows & words::ROOTS != 0 && chain.rounds < MOST_ROUNDS;
         ensure(!declares && is_asked, "E20-folders-first", || format!("{:?}", chain.newest))
     }
 
@@ -178,9 +179,8 @@ impl Ledger {
         }
         let busy = self.occupied(usize::MAX) + self.leveling();
         let is_free = busy < self.settings.limits.parallel;
-        let waits = |n: &&usize| matches!(self.chains[**n].st, St::Waiting { .. });
         // Those that wait for their log level have left the line.
-        let has_line = self.live.iter().filter(waits).count() > self.leveling();
+        let has_line = self.waiting() > self.leveling();
         for number in &self.live {
             let chain = &self.chains[*number];
             match chain.st {

@@ -185,7 +185,8 @@ impl Ledger {
             (Some(number), verdict) if !matches!(verdict, Some(Verdict::Illegal)) => {
                 self.check_undelivered(number, code)?;
                 // Whatever the bridge itself ends, the server is told (F8, F10).
-                let is_told = self.chains[number].call.is_none() || !self.is_running();
+                let chain = &self.chains[number];
+                let is_told = chain.call.is_none() || chain.is_overlong || !self.is_running();
                 ensure(is_told, "F10-cancelled-upward", || format!("{:?}", leg.ask))?;
                 self.chain_over(number);
             }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::super::json::Json;
 use super::super::talk::{Kind, Question};
 use super::super::words::{self, ANSWER};
-use super::chains::{Source, St};
+use super::chains::{MOST_ROUNDS, Source, St};
 use super::{Check, Ledger, Mode, broken, ensure};
 
 /// Questions that are kept (R).
@@ -50,6 +50,8 @@ pub(super) struct Asked {
     may_be_held: bool,
     /// What ran beside it and could not carry it, and when it is taken to wait for it.
     blockers: Vec<(usize, u64)>,
+    /// Nothing ran unseen that could have carried it.
+    are_blockers_sure: bool,
 }
 
 impl Ledger {
@@ -79,6 +81,7 @@ impl Ledger {
             is_held: false,
             may_be_held: false,
             blockers: if carries { Vec::new() } else { blockers },
+            are_blockers_sure: !self.live.iter().any(|n| self.chains[*n].is_silent()),
         });
         self.open_questions.push(at);
         if question.kind == Kind::Roots && !self.settings.roots.is_empty() {
@@ -175,7 +178,7 @@ impl Ledger {
             };
             if is_contested && self.open_chains(number) > 0 {
                 self.place(at, number);
-                self.watch_beside(at);
+                self.watch_beside(at, number);
             } else {
                 self.asked[at].must_be_refused = true;
             }
@@ -361,9 +364,11 @@ impl Ledger {
     }
 
     /// A question has a new owner: what runs beside it and cannot carry it may wait for it (E20).
-    fn watch_beside(&mut self, at: usize) {
-        let runs = |n: &&usize| self.chains[**n].is_running();
+    fn watch_beside(&mut self, at: usize, except: usize) {
+        let runs = |n: &&usize| **n != except && self.chains[**n].is_running();
         let running: Vec<_> = self.live.iter().filter(runs).copied().collect();
+        let is_sure = !self.live.iter().any(|n| self.chains[*n].is_silent());
+        self.asked[at].are_blockers_sure &= is_sure;
         if !running.iter().any(|n| self.chains[*n].is_mrtr()) {
             let due = self.now + BLOCKED_MS;
             self.asked[at].blockers.extend(running.into_iter().map(|number| (number, due)));
@@ -378,6 +383,15 @@ impl Ledger {
                 self.asked[*at].blockers.push((number, due));
             }
         }
+    }
+
+    /// When a question is refused because something that runs beside it cannot carry it (E20).
+    pub(super) fn blocked_until(&self) -> Option<(u64, usize)> {
+        let open = self.open_questions.iter().map(|at| &self.asked[*at]);
+        let sure = open.filter(|asked| asked.are_blockers_sure && asked.owner != Owner::Unknown);
+        let runs = |n: &usize| self.chains[*n].is_running();
+        let due = sure.flat_map(|asked| &asked.blockers).filter(|(n, _)| runs(n));
+        due.map(|(n, at)| (*at, *n)).min()
     }
 
     /// Does something wait for this question that cannot carry it (E20)?
@@ -401,7 +415,8 @@ impl Ledger {
         let lacks = |n: &usize| {
             let chain = &self.chains[*n];
             let waits = matches!(chain.st, St::Waiting { .. } | St::Visiting { .. });
-            waits && chain.is_mrtr() && chain.newest.allows & words::ROOTS == 0
+            let is_asked = chain.newest.allows & words::ROOTS != 0 && chain.rounds < MOST_ROUNDS;
+            waits && chain.is_mrtr() && !is_asked
         };
         self.held_until.is_some_and(|until| until <= self.now)
             || self.batch.are_folders_unsure
@@ -420,7 +435,8 @@ impl Ledger {
                 && !self.are_folders_unsure
                 && self.held_until.is_some_and(|until| until <= self.now);
             ensure(!is_held_too_long, "E20-folders-expire", || format!("{asked:?}"))?;
-            let blocked = self.settings.limits.parallel == 1 && self.is_blocking(*at);
+            let is_sure = self.settings.limits.parallel == 1 && asked.are_blockers_sure;
+            let blocked = is_sure && self.is_blocking(*at);
             ensure(!blocked, "E20-blocked", || format!("{asked:?}"))?;
         }
         // Looked at once: what carried it then may not later (E20).

@@ -216,6 +216,8 @@ impl Ledger {
             return broken("G4-a-stream-that-is-open", text());
         };
         ensure(stream.honoured.is_none(), "G4-acknowledged-once", text)?;
+        let open = self.streams.open.values().filter(|s| s.honoured.is_some()).count();
+        ensure(open < self.settings.limits.subscriptions, "R-streams", text)?;
         let most = self.settings.limits.subscription_uris;
         ensure(stream.asked.uris.len() <= most, "G2-uris", text)?;
         let mut most = self.narrowed(&stream.asked);

@@ -188,14 +188,15 @@ impl Ledger {
         let was_due = |_: u64, n: usize| self.batch.excused.contains(&n);
         let found = self.live.iter().find(|n| waits(n, &is_due));
         let found = found.or_else(|| self.live.iter().find(|n| waits(n, &was_due))).copied();
-        if let (true, Some(other)) = (is_oldest, found) {
+        let is_unsure = self.live.iter().any(|n| self.chains[*n].is_unseen());
+        if let (true, Some(other)) = (is_oldest || is_unsure, found) {
             if let St::Running { idle, .. } = &mut self.chains[other].st {
                 *idle = until;
             }
             self.batch.excused.push(other);
             return true;
         }
-        self.live.iter().any(|n| self.chains[*n].is_unseen())
+        is_unsure
     }
 
     /// A response upward: to a ping, a hopeless request, or a question.

@@ -22,6 +22,9 @@ const CODES: [Option<i64>; 15] = [
     None,
 ];
 
+/// Tools in the order of whoever wrote the server (D9).
+const UNSORTED: &str = ",\"tools\":[{\"name\":\"b\",\"inputSchema\":{\"type\":\"object\"}},{\"name\":\"a\",\"inputSchema\":{\"type\":\"object\"}}]";
+
 impl Server {
     /// A call that may be answered now.
     fn ready_call(&mut self) -> Option<Call> {
@@ -94,6 +97,7 @@ impl Server {
         let failed = call.method == "tools/call" && self.rng.chance(20);
         let mut members = format!("\"{CALL}\":{},\"isError\":{failed}", call.id);
         match words::array_member(&call.method) {
+            Some("tools") if self.rng.chance(50) => members += UNSORTED,
             Some(member) if self.rng.chance(80) => members += &format!(",\"{member}\":[]"),
             Some(member) if self.rng.chance(50) => members += &format!(",\"{member}\":null"),
             // A prompt without messages but with foreign members is left as it is (D12).
@@ -109,7 +113,16 @@ impl Server {
         if self.rng.chance(10) {
             members += ",\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":1,\"io.modelcontextprotocol/related-task\":{},\"io.modelcontextprotocol/serverInfo\":5,\"keep\":1}";
         }
-        result_line(call.id, &format!("{{{members}}}"), Reply::Result { failed })
+        let answer = result_line(call.id, &format!("{{{members}}}"), Reply::Result { failed });
+        match answer {
+            // The same number (A5).
+            Out::Line(bytes, told) if self.rng.chance(10) => {
+                let (id, text) = (call.id, String::from_utf8_lossy(&bytes));
+                let text = text.replacen(&format!("\"id\":{id},"), &format!("\"id\":{id}.0,"), 1);
+                Out::Line(text.into_bytes(), told)
+            }
+            answer => answer,
+        }
     }
 
     fn error(&mut self, call: &Call) -> Out {

@@ -105,7 +105,7 @@ impl Server {
             return;
         }
         let at = self.rng.index(self.calls.len());
-        let burst = *self.rng.pick(&[1, 1, 1, 1, 40]);
+        let burst = *self.rng.pick(&[1, 1, 1, 1, 40, 90]);
         for _ in 0..burst {
             let step = *self.rng.pick(&[1.0, 1.0, 0.5, 0.0, -2.0]);
             let call = &mut self.calls[at];
