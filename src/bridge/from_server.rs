@@ -12,7 +12,6 @@ use crate::message::refusal::Refusal;
 use crate::message::scan::is_json;
 use crate::message::vocabulary::Method;
 use crate::message::wire::{self, FromServer, Id};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 impl Bridge {
@@ -179,18 +178,10 @@ fn list_changed(notification: &str) -> Option<(Topic, &'static [Method])> {
     }
 }
 
-/// The start of a text with control characters escaped.
+/// The start of a text; whoever writes it to a terminal escapes it.
 fn shown(text: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars().take(SHOWN) {
-        if c.is_control() {
-            let _ = write!(out, "{}", c.escape_default());
-        } else {
-            out.push(c);
-        }
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
     }
-    if text.chars().nth(SHOWN).is_some() {
-        out.push_str("...");
-    }
-    out
 }

@@ -157,18 +157,32 @@ pub enum FromServer<'a> {
 }
 
 /// Reads a line from the server: one message, or several where it is a batch (A14, A15).
-pub fn from_server(text: &str) -> impl Iterator<Item = FromServer<'_>> {
+pub fn from_server(text: &str) -> Messages<'_> {
     let (one, many) = match parts(text) {
-        Ok(parts) => (Some(server_message(parts)), None),
-        Err(NoMessage::NotJson(_)) => (Some(FromServer::Noise), None),
+        Ok(parts) => (Some(server_message(parts)), Vec::new()),
+        Err(NoMessage::NotJson(_)) => (Some(FromServer::Noise), Vec::new()),
         Err(NoMessage::NotAnObject) => match object::array(text) {
-            Some(items) => (None, Some(items)),
-            None => (Some(FromServer::Noise), None),
+            Some(items) => (None, items),
+            None => (Some(FromServer::Noise), Vec::new()),
         },
     };
-    let many = many.into_iter().flatten();
-    let many = many.map(|item| parts(item).map_or(FromServer::Noise, server_message));
-    one.into_iter().chain(many)
+    Messages { one, many: many.into_iter() }
+}
+
+/// The messages of a line.
+#[derive(Debug)]
+pub struct Messages<'a> {
+    one: Option<FromServer<'a>>,
+    many: std::vec::IntoIter<&'a str>,
+}
+
+impl<'a> Iterator for Messages<'a> {
+    type Item = FromServer<'a>;
+
+    fn next(&mut self) -> Option<FromServer<'a>> {
+        let item = |item| parts(item).map_or(FromServer::Noise, server_message);
+        self.one.take().or_else(|| self.many.next().map(item))
+    }
 }
 
 fn server_message(parts: Parts<'_>) -> FromServer<'_> {

@@ -61,6 +61,8 @@ pub(crate) struct ClientHabits {
     pub(crate) generous: u64,
     /// Percent of requests with a log level, and with a progress token.
     pub(crate) curious: u64,
+    /// Percent of its answers that do not consent.
+    pub(crate) declines: u64,
     /// Percent of retries that are not as they should be.
     pub(crate) sloppy: u64,
     /// Weights of [`super::client::MOVES`].
@@ -106,6 +108,8 @@ pub(crate) struct ServerHabits {
     pub(crate) questions: u64,
     /// It answers no call before it has asked all of them.
     pub(crate) insists: bool,
+    /// It answers each call with a demand for new visits (E28).
+    pub(crate) nags: bool,
 }
 
 impl Plan {
@@ -121,6 +125,7 @@ impl Plan {
         match rng.below(60) {
             0 => plan.asks_much(rng, true),
             1 => plan.asks_much(rng, false),
+            2 => plan.nags(rng),
             _ => {}
         }
         plan
@@ -154,6 +159,14 @@ impl Plan {
         for broken in [7, 13, 14, 16, 17] {
             server.weights[broken] = 0; // Withdraw, Broken, Overlong, Batch, CloseOutput
         }
+    }
+
+    /// One call that is sent up again and again, and folders asked for in between (E20, E27).
+    fn nags(&mut self, rng: &mut Rng) {
+        self.asks_much(rng, true);
+        self.client.declines = 0;
+        let server = &mut self.server;
+        (server.insists, server.nags, server.questions) = (false, true, 0);
     }
 }
 
@@ -226,6 +239,7 @@ fn client(rng: &mut Rng, longest: u64) -> ClientHabits {
         pace: Pace::new(rng, longest),
         generous: *rng.pick(&[100, 90, 70, 30, 0]),
         curious: *rng.pick(&[0, 30, 80]),
+        declines: 25,
         sloppy: *rng.pick(&[0, 15, 60]),
         weights,
         stutters: rng.chance(20),
@@ -266,5 +280,6 @@ fn server(rng: &mut Rng, longest: u64) -> ServerHabits {
         silent: *rng.pick(&[0, 0, 3, 20]),
         questions: *rng.pick(&[0, 1, 3, 3, 60]),
         insists: false,
+        nags: false,
     }
 }

@@ -297,7 +297,7 @@ impl Client {
         let legal = |consents| Given::Legal { number, consents };
         let mark = format!("\"{ANSWER}\":{number}");
         match kind {
-            Kind::Form | Kind::Url if self.rng.chance(25) => {
+            Kind::Form | Kind::Url if self.rng.chance(self.habits.declines) => {
                 let action = *self.rng.pick(&["decline", "cancel"]);
                 (legal(false), Some(format!("{{\"action\":\"{action}\",{mark}}}")))
             }

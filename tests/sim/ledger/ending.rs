@@ -21,8 +21,7 @@ impl Ledger {
 
     /// No client comes back to the parked calls that hold the lane before others (H11).
     pub(super) fn is_lane_freed(&self) -> bool {
-        let has_line = self.batch.had_line || self.waiting() > 0;
-        self.closed_at.is_some() && self.settings.hold_lane && has_line
+        self.closed_at.is_some() && self.settings.hold_lane && self.waiting() > 0
     }
 
     /// Whole requests that wait; those that wait for their log level are among them.

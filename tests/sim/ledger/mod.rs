@@ -110,8 +110,6 @@ struct Batch {
     are_folders_blocking: bool,
     /// A signal came.
     is_stopping: bool,
-    /// Whole requests waited before the effects came.
-    had_line: bool,
     effects: u64,
 }
 
@@ -231,7 +229,6 @@ impl Ledger {
             }
         }
         self.settle_revived();
-        self.batch.had_line = self.waiting() > 0;
     }
 
     fn book(&mut self, event: &Event, said: &Said, told: &[Told]) -> Check {

@@ -196,6 +196,18 @@ impl Ledger {
             self.batch.excused.push(other);
             return true;
         }
+        if is_unsure {
+            // It gave way to one of those whose time is up, whatever their order was.
+            for number in self.live.clone() {
+                if let St::Running { idle, latest } = &mut self.chains[number].st
+                    && *idle <= now
+                    && *latest > now
+                {
+                    *idle = until;
+                    self.batch.excused.push(number);
+                }
+            }
+        }
         is_unsure
     }
 

@@ -78,9 +78,12 @@ impl Server {
     }
 
     fn answer_to(&mut self, call: &Call) -> Out {
-        if words::is_mrtr(&call.method)
-            && self.rng.chance(if self.visits.contains_key(&call.key) { 40 } else { 10 })
-        {
+        let demands = match self.visits.contains_key(&call.key) {
+            _ if self.habits.nags => 100,
+            true => 40,
+            false => 10,
+        };
+        if words::is_mrtr(&call.method) && self.rng.chance(demands) {
             return self.demand_visits(call);
         }
         if !self.rng.chance(self.habits.sloppy) {
@@ -140,7 +143,8 @@ impl Server {
 
     /// The error that names URLs (E28); the same ones again when they may not be done yet.
     fn demand_visits(&mut self, call: &Call) -> Out {
-        let is_known = self.visits.contains_key(&call.key) && self.rng.chance(70);
+        let is_known =
+            !self.habits.nags && self.visits.contains_key(&call.key) && self.rng.chance(70);
         if !is_known {
             let many = self.rng.range(1, 2);
             let marks = (0..many).map(|_| self.mark()).collect();
