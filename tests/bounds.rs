@@ -163,6 +163,25 @@ fn max_depth() {
     }
 }
 
+/// The same for a filter and for an answer to a question.
+#[test]
+fn max_depth_of_other_parts() {
+    let nested = (0..bounds::MAX_DEPTH).fold(json!({}), |inside, _| json!({ "a": inside }));
+    let mut play = Play::ready(Settings::default());
+    let filter = json!({"notifications": {"x": nested}});
+    play.client(&request(1, "subscriptions/listen", filter, &json!({})));
+    assert_eq!(play.down.pop().unwrap()["error"]["code"], -32600);
+    play.client(&call(2, &json!({})));
+    play.server(&question("q", "m"));
+    play.wait(60);
+    let asked = play.down.pop().unwrap();
+    let mut retry = call(3, &json!({}));
+    retry["params"]["requestState"] = asked["result"]["requestState"].clone();
+    retry["params"]["inputResponses"] = json!({"q1": {"action": "accept", "content": nested}});
+    play.client(&retry);
+    assert_eq!(play.down.pop().unwrap()["error"]["code"], -32600);
+}
+
 #[test]
 fn longest_id() {
     let mut play = Play::ready(Settings::default());

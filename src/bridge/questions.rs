@@ -381,6 +381,9 @@ impl Bridge {
                     let refusal = Refusal::Params(format!("inputResponses.q{key}: {what}"));
                     return self.refuse_line(Some(&leg.id), &refusal);
                 }
+                Some(Answer::TooDeep) => {
+                    return self.refuse_line(Some(&leg.id), &Refusal::TooDeep);
+                }
                 Some(Answer::Missing) | None => {}
             }
         }

@@ -34,7 +34,7 @@ impl Bridge {
                 return self.refuse_line(Some(&leg.id), &Refusal::Params(text));
             }
             Ok(filter) => filter,
-            Err(what) => return self.refuse_line(Some(&leg.id), &Refusal::Params(what)),
+            Err(refusal) => return self.refuse_line(Some(&leg.id), &refusal),
         };
         let Leg { id, .. } = leg;
         self.front.sit(&id, Seat::Stream);

@@ -3,6 +3,7 @@
 use super::decimal::Decimal;
 use super::envelope;
 use super::object::{self, Object, Writer, is_key, is_number, is_string};
+use super::refusal::Refusal;
 use super::results::kept_meta;
 use super::vocabulary::key;
 
@@ -105,13 +106,17 @@ pub struct Filter {
 /// Reads the filter of a `subscriptions/listen`.
 ///
 /// # Errors
-/// What is wrong with it.
-pub fn filter(params: &Object<'_>) -> Result<Filter, String> {
-    const REQUIRED: &str = "'notifications' is required and must be a valid SubscriptionFilter";
-    let raw = params.get("notifications").ok_or(REQUIRED)?;
-    if object::is_too_deep(raw) {
-        return Err("'notifications' is nested more than 128 levels deep".into());
+/// -32600 where it is nested too deep (A6), else -32602 with what is wrong.
+pub fn filter(params: &Object<'_>) -> Result<Filter, Refusal> {
+    match params.get("notifications") {
+        Some(raw) if object::is_too_deep(raw) => Err(Refusal::TooDeep),
+        raw => read_filter(raw).map_err(Refusal::Params),
     }
+}
+
+fn read_filter(raw: Option<&str>) -> Result<Filter, String> {
+    const REQUIRED: &str = "'notifications' is required and must be a valid SubscriptionFilter";
+    let raw = raw.ok_or(REQUIRED)?;
     let wanted = Object::parse(raw).ok_or(REQUIRED)?;
     let flag = |name: &str| match wanted.get(name) {
         None | Some("false") => Ok(false),

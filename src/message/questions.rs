@@ -269,6 +269,8 @@ pub enum Answer {
     Missing,
     /// An object that is illegal for its question; what is wrong with it (E15.5).
     Illegal(&'static str),
+    /// Nested deeper than is looked at (A6).
+    TooDeep,
     /// What goes up: `"result":{...}`, or an `"error":{...}` where the server's revision has no
     /// form for it (D18).
     Legal(String),
@@ -335,7 +337,7 @@ pub fn answer(kind: Kind, raw: &str, revision: Revision) -> Answer {
         return Answer::Missing;
     }
     if is_too_deep(raw) {
-        return Answer::Illegal("nested more than 128 levels deep");
+        return Answer::TooDeep;
     }
     let judged = match kind {
         Kind::Form | Kind::Url => elicited(kind, &answer),

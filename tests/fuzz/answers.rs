@@ -49,7 +49,9 @@ fn answer(rng: &mut Rng, kind: Kind, text: &str) -> Verdict {
         return if is_legal { Err(format!("E16 {seen:?}")) } else { Ok(()) };
     };
     match (seen, judged(kind, &given, revision)) {
-        (Answer::Missing, Judged::Missing) | (Answer::Illegal(_), Judged::Illegal) => Ok(()),
+        (Answer::Missing, Judged::Missing)
+        | (Answer::Illegal(_), Judged::Illegal)
+        | (Answer::TooDeep, Judged::TooDeep) => Ok(()),
         (Answer::Legal(out), Judged::Legal(expected)) => {
             let accepts = whole(expected.get("action")) == Some("accept");
             if questions::is_accepted(&out) != accepts {
@@ -72,6 +74,7 @@ fn answer(rng: &mut Rng, kind: Kind, text: &str) -> Verdict {
 enum Judged {
     Missing,
     Illegal,
+    TooDeep,
     Legal(Json),
     /// Legal, but the server's revision has no form for it.
     Unsupported,
@@ -83,7 +86,7 @@ fn judged(kind: Kind, given: &Json, revision: Revision) -> Judged {
         return Judged::Missing;
     }
     if levels(given) > 128 {
-        return Judged::Illegal;
+        return Judged::TooDeep;
     }
     match kind {
         Kind::Form | Kind::Url => elicited(kind, given, members),
