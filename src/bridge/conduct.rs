@@ -307,6 +307,6 @@ impl Bridge {
 
     pub(super) fn exit(&mut self, status: u8) {
         self.has_ended = true;
-        self.effects.push_back(Effect::Exit(status));
+        self.push(Effect::Exit(status));
     }
 }

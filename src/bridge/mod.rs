@@ -174,15 +174,20 @@ impl Bridge {
     }
 
     fn say(&mut self, level: Level, text: impl Into<String>) {
-        self.effects.push_back(Effect::Say(level, text.into()));
+        self.push(Effect::Say(level, text.into()));
     }
 
     fn tell_client(&mut self, line: impl Into<Frame>) {
-        self.effects.push_back(Effect::ToClient(line.into()));
+        self.push(Effect::ToClient(line.into()));
     }
 
     fn tell_server(&mut self, line: impl Into<Frame>) {
-        self.effects.push_back(Effect::ToServer(line.into()));
+        self.push(Effect::ToServer(line.into()));
+    }
+
+    #[inline(never)] // called from everywhere
+    fn push(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
     }
 
     /// `BYTES` random bytes as text.

@@ -85,7 +85,8 @@ impl Bridge {
         let most = self.settings.limits.buffer_bytes;
         if let Some(relay) = &mut self.relay {
             if relay.waiting_bytes() > most {
-                let text = "too much waits for the server to start; a notification of the client is dropped (--max-buffer-bytes)";
+                let text =
+                    "a notification of the client is dropped: too much waits (--max-buffer-bytes)";
                 return self.say(Level::Warning, text);
             }
             relay.waiting.push_back(line);

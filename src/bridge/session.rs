@@ -61,7 +61,7 @@ impl Bridge {
         if self.upstream.not_before <= self.now {
             self.upstream.generation.0 += 1;
             self.upstream.phase = Phase::Starting;
-            self.effects.push_back(Effect::StartServer(self.upstream.generation));
+            self.push(Effect::StartServer(self.upstream.generation));
         }
     }
 
@@ -321,7 +321,7 @@ impl Bridge {
     pub(super) fn leave_server(&mut self) {
         self.upstream.phase = Phase::Leaving;
         self.forget_process();
-        self.effects.push_back(Effect::StopServer(self.upstream.generation));
+        self.push(Effect::StopServer(self.upstream.generation));
     }
 
     /// There will be no server: streams end, too (G13, G14).

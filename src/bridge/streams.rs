@@ -30,7 +30,7 @@ impl Bridge {
                 return self.refuse_line(Some(&leg.id), &Refusal::Params(text));
             }
             Ok(filter) if filter.uris.iter().map(String::len).sum::<usize>() > MOST_URI_BYTES => {
-                let text = format!("more than {MOST_URI_BYTES} bytes of resourceSubscriptions");
+                let text = "resourceSubscriptions is longer than 128 KiB".into();
                 return self.refuse_line(Some(&leg.id), &Refusal::Params(text));
             }
             Ok(filter) => filter,

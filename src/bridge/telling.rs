@@ -7,9 +7,9 @@ use super::ids::{ChainId, ServerId};
 use super::notices::Verdict;
 use super::upstream::{LEVEL_MS, Purpose};
 use crate::message::notes;
-use crate::message::object::Object;
+use crate::message::object::{Body, Object};
 use crate::message::vocabulary::{LOG_LEVELS, key};
-use crate::message::wire;
+use crate::message::wire::{self, FromServer};
 
 impl Bridge {
     /// `notifications/progress` of the server (F1-F5).
@@ -32,14 +32,14 @@ impl Bridge {
         else {
             return;
         };
-        let Some(update) = notes::update(params) else {
+        let (Some(value), Some(line)) = (notes::progress_value(params), &self.line) else {
             return;
         };
         if is_slow {
             return; // R: progress may be dropped first
         }
-        if let Verdict::Emit(update) = chain.progress.take(token, update, now) {
-            let params = notes::progress(token, &update);
+        if chain.progress.take(token, value, line, now) == Verdict::Emit {
+            let params = notes::progress(token, params);
             self.tell_client(wire::notification("notifications/progress", &params));
         }
     }
@@ -136,6 +136,19 @@ pub(super) fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
         return None;
     };
     let token = leg.progress_token.as_deref()?;
-    let update = chain.progress.flush(token)?;
-    Some(wire::notification("notifications/progress", &notes::progress(token, &update)))
+    let waiting = chain.progress.flush(token)?;
+    // A batch may hold several, for this call and for others.
+    let found = wire::from_server(&waiting.line).filter_map(|message| match message {
+        FromServer::Notification(_, Body::Object(params)) => Some(params),
+        FromServer::Notification(..)
+        | FromServer::Request(..)
+        | FromServer::Response(..)
+        | FromServer::Noise => None,
+    });
+    let found = found.filter(|params| {
+        let call = params.get(key::PROGRESS_TOKEN).and_then(wire::own_number).map(ServerId);
+        call == chain.call && notes::progress_value(params).as_ref() == Some(&waiting.value)
+    });
+    let params = notes::progress(token, &found.last()?);
+    Some(wire::notification("notifications/progress", &params))
 }

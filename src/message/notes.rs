@@ -7,39 +7,29 @@ use super::refusal::Refusal;
 use super::results::kept_meta;
 use super::vocabulary::key;
 
-/// A progress update without its token.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Update {
-    /// For comparing; goes down by its text.
-    pub value: Decimal,
-    /// All members but the token, as a JSON object.
-    pub members: String,
+/// How far a progress update says the work is; `None` when that is no number (F3).
+#[must_use]
+pub fn progress_value(params: &Object<'_>) -> Option<Decimal> {
+    params.get("progress").filter(|raw| is_number(raw)).and_then(Decimal::read)
 }
 
-/// Reads a progress update; `None` when its value is no number (F3).
+/// The parameters of a progress notification under the client's own token (F1).
 #[must_use]
-pub fn update(params: &Object<'_>) -> Option<Update> {
-    let raw = params.get("progress").filter(|raw| is_number(raw))?;
-    let value = Decimal::read(raw)?;
-    let mut text = String::with_capacity(128);
+pub fn progress(token: &str, params: &Object<'_>) -> String {
+    let mut text = String::with_capacity(160);
     let mut members = Writer::new(&mut text);
-    members.raw("progress", raw);
-    if let Some(total) = params.get("total").filter(|raw| is_number(raw)) {
-        members.raw("total", total);
+    members.raw(key::PROGRESS_TOKEN, token);
+    for name in ["progress", "total"] {
+        if let Some(number) = params.get(name).filter(|raw| is_number(raw)) {
+            members.raw(name, number);
+        }
     }
     if let Some(message) = params.get("message").filter(|raw| is_string(raw)) {
         members.raw("message", message);
     }
     write_meta(&mut members, params, None);
     members.end();
-    Some(Update { value, members: text })
-}
-
-/// The parameters of a progress notification under the client's own token (F1).
-#[must_use]
-pub fn progress(token: &str, update: &Update) -> String {
-    let members = update.members.strip_prefix('{').unwrap_or_default();
-    format!("{{\"progressToken\":{token},{members}")
+    text
 }
 
 /// A log message: its severity, and its parameters for the client (F14). `None`: no known level.
@@ -193,8 +183,9 @@ mod tests {
             (r#"{"progress":1e99999999999999999999}"#, None),
             ("{}", None),
         ] {
-            let seen = update(&Object::parse(params).unwrap()).map(|u| progress("\"p\"", &u));
-            assert_eq!(seen.as_deref(), expected, "{params}");
+            let params = Object::parse(params).unwrap();
+            let seen = progress_value(&params).map(|_| progress("\"p\"", &params));
+            assert_eq!(seen.as_deref(), expected, "{params:?}");
         }
     }
 

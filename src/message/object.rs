@@ -300,7 +300,8 @@ fn same_key(a: &str, b: &str) -> bool {
 }
 
 /// The decoded key, or its raw text where it has no decoded form (a cut surrogate pair).
-fn key_name(raw: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn key_name(raw: &str) -> Cow<'_, str> {
     string(raw).unwrap_or(Cow::Borrowed(raw))
 }
 

@@ -1,6 +1,6 @@
 //! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
 
-use super::object::{self, Body, Text, is_integer, is_key, is_string};
+use super::object::{self, Body, Text, is_integer, is_string};
 use super::scan::Scanner;
 use crate::bounds::LONGEST_ID;
 use std::borrow::Cow;
@@ -83,20 +83,15 @@ fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
     }
     let mut parts = Parts::default();
     let walked = scanner.members(|scanner, key| {
-        if is_key(key, "params") {
-            parts.params = Body::scan_params(scanner)?;
-        } else if is_key(key, "result") {
-            parts.result = Body::scan(scanner)?;
-        } else if is_key(key, "error") {
-            parts.error = Body::scan(scanner)?;
-        } else {
-            let value = Some(scanner.value()?);
-            if is_key(key, "jsonrpc") {
-                parts.jsonrpc = value;
-            } else if is_key(key, "id") {
-                parts.id = value;
-            } else if is_key(key, "method") {
-                parts.method = value;
+        match &*object::key_name(key) {
+            "jsonrpc" => parts.jsonrpc = Some(scanner.value()?),
+            "id" => parts.id = Some(scanner.value()?),
+            "method" => parts.method = Some(scanner.value()?),
+            "params" => parts.params = Body::scan_params(scanner)?,
+            "result" => parts.result = Body::scan(scanner)?,
+            "error" => parts.error = Body::scan(scanner)?,
+            _ => {
+                scanner.value()?;
             }
         }
         Ok(())

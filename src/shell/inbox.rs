@@ -69,15 +69,22 @@ pub(super) struct Permits(Arc<Gate>);
 
 /// The reader's side of its permits.
 pub(super) struct Gate {
-    /// Permits that are there; none any more once the loop has gone.
-    free: Mutex<Option<usize>>,
+    state: Mutex<State>,
     changed: Condvar,
+}
+
+struct State {
+    /// Permits that are there; none any more once the loop has gone.
+    free: Option<usize>,
+    /// The reader waits. Waking nobody would still be a system call, for each batch.
+    is_waited_for: bool,
 }
 
 impl Permits {
     /// Permits to begin with, and the reader's side of them.
     pub(super) fn new() -> (Self, Arc<Gate>) {
-        let gate = Arc::new(Gate { free: Mutex::new(Some(AHEAD)), changed: Condvar::new() });
+        let state = State { free: Some(AHEAD), is_waited_for: false };
+        let gate = Arc::new(Gate { state: Mutex::new(state), changed: Condvar::new() });
         (Permits(Arc::clone(&gate)), gate)
     }
 
@@ -95,9 +102,11 @@ impl Drop for Permits {
 
 impl Gate {
     fn set(&self, to: impl FnOnce(Option<usize>) -> Option<usize>) {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        *free = to(*free);
-        self.changed.notify_one();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.free = to(state.free);
+        if state.is_waited_for {
+            self.changed.notify_one();
+        }
     }
 
     /// Waits for a permit and takes it; false when there will be none.
@@ -111,9 +120,9 @@ impl Gate {
     }
 
     fn wait_for(&self, needed: usize, taken: usize) -> bool {
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match &mut *free {
+            match &mut state.free {
                 None => return false,
                 Some(there) if *there >= needed => {
                     *there -= taken;
@@ -121,7 +130,9 @@ impl Gate {
                 }
                 Some(_) => {}
             }
-            free = self.changed.wait(free).unwrap_or_else(PoisonError::into_inner);
+            state.is_waited_for = true;
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.is_waited_for = false;
         }
     }
 }

@@ -29,7 +29,7 @@ fn meta(down: &mut Members, params: &Json, stream: Option<Json>) {
 
 fn progress(_: &mut Rng, text: &str) -> Verdict {
     let Some(params) = Object::parse(text) else { return Ok(()) };
-    let seen = notes::update(&params).map(|update| notes::progress("\"p\"", &update));
+    let seen = notes::progress_value(&params).map(|_| notes::progress("\"p\"", &params));
     let Some(given) = tree(text) else { return Ok(()) };
     // A value with an exponent beyond all reason cannot be compared, and is dropped.
     let value = match given.get("progress") {

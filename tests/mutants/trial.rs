@@ -98,7 +98,7 @@ fn build(tree: &Tree, test: &str) -> Result<PathBuf, String> {
 
 fn limited(program: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
-    let limits = "ulimit -v $0; ulimit -t $1; shift; exec \"$@\" 2>&1";
+    let limits = "ulimit -v $0; ulimit -S -t $1; shift; exec \"$@\" 2>&1";
     command.args(["-c", limits, KILOBYTES, CPU_SECONDS]).arg(program);
     command
 }
