@@ -121,10 +121,12 @@ impl Bridge {
         if let Some(leg) = chain.leg() {
             wire::response_head(&mut out, Some(leg.id.text()));
         }
+        let head = out.own_len();
+        let is_list = chain.request.method.is_list() && matches!(outcome, Ok(Body::Object(_)));
         self.write_outcome(&mut out, &chain, outcome);
         match chain.state {
             State::Parked { outcome: ref mut kept, .. } => {
-                *kept = Some(out.text_from(0));
+                *kept = Some(out.finish().text_from(0));
                 self.chains.all.insert(id, chain);
                 self.abandon_oldest_parked();
             }
@@ -135,8 +137,16 @@ impl Bridge {
             | State::Returning { leg, .. } => {
                 self.lane.forget(id);
                 out.push_str(wire::END);
+                let frame = out.finish();
+                if is_list {
+                    let mut outcome = frame.text_from(head);
+                    outcome.truncate(outcome.len() - wire::END.len());
+                    let most = self.settings.limits.kept_bytes();
+                    let cursor = cursor(&chain.request.params());
+                    self.memory.remember(chain.request.method, cursor, outcome, most);
+                }
                 self.front.leave(&leg.id);
-                self.tell_client(out.finish());
+                self.tell_client(frame);
             }
         }
         self.rehome(questions);
@@ -171,7 +181,6 @@ impl Bridge {
     }
 
     fn write_complete(&mut self, out: &mut Spliced<'_>, chain: &Chain, result: &Object<'_>) {
-        let mark = out.mark();
         let method = chain.request.method;
         let identity = self.upstream.profile.as_ref().map_or("{}", |p| &p.identity);
         let stamp =
@@ -180,11 +189,6 @@ impl Bridge {
         results::write_complete(out, method, result, stamp, &mut found);
         for finding in found {
             self.say(Level::Warning, finding);
-        }
-        if method.is_list() {
-            let most = self.settings.limits.kept_bytes();
-            let outcome = out.text_from(mark);
-            self.memory.remember(method, cursor(&chain.request.params()), outcome, most);
         }
     }
 

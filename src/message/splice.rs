@@ -54,6 +54,12 @@ impl Frame {
         Cow::Owned(iter::once(&self.own[..]).chain(more).collect::<Vec<_>>().concat())
     }
 
+    /// The text from this byte on.
+    #[must_use]
+    pub fn text_from(&self, start: usize) -> String {
+        String::from_utf8_lossy(self.bytes().get(start..).unwrap_or_default()).into_owned()
+    }
+
     /// How many bytes it has.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -114,24 +120,10 @@ impl<'s> Spliced<'s> {
         (end <= self.source.len()).then_some(start..end)
     }
 
-    /// Bytes so far that are its own; a mark for [`Spliced::text_from`].
+    /// Bytes so far, where nothing large was written.
     #[must_use]
-    pub fn mark(&self) -> usize {
+    pub fn own_len(&self) -> usize {
         self.text.len()
-    }
-
-    /// The whole text from a mark on, before which nothing was left in the source.
-    #[must_use]
-    pub fn text_from(&self, mark: usize) -> String {
-        let mut whole = String::with_capacity(self.text.len() + self.shared());
-        let mut done = mark;
-        for cut in &self.cuts {
-            whole.push_str(self.text.get(done..cut.at).unwrap_or_default());
-            whole.push_str(self.source.get(cut.part.clone()).unwrap_or_default());
-            done = cut.at;
-        }
-        whole.push_str(self.text.get(done..).unwrap_or_default());
-        whole
     }
 
     /// Bytes that were left in the source.
@@ -145,9 +137,6 @@ impl<'s> Spliced<'s> {
         if self.cuts.is_empty() {
             return Frame::from(self.text.into_bytes());
         }
-        if self.shared() < self.source.len() / 2 {
-            return Frame::from(self.text_from(0).into_bytes());
-        }
         let text = self.text.as_bytes();
         let own = |range: Range<usize>| text.get(range).unwrap_or_default().to_vec();
         let mut frame = Frame::from(own(0..self.cuts.first().map_or(0, |cut| cut.at)));
@@ -155,6 +144,9 @@ impl<'s> Spliced<'s> {
         for cut in &self.cuts {
             frame.more.push(Part::Shared(Arc::clone(self.source), cut.part.clone()));
             frame.more.push(Part::Own(own(cut.at..ends.next().unwrap_or(text.len()))));
+        }
+        if self.shared() < self.source.len() / 2 {
+            return Frame::from(frame.bytes().into_owned());
         }
         frame
     }
@@ -191,14 +183,12 @@ mod tests {
         let source = Arc::new(format!("[{},{}]", "a".repeat(LARGE), "b".repeat(LARGE)));
         let mut out = Spliced::over(&source);
         out.push_str("head ");
-        let mark = out.mark();
         out.push('<');
         out.push_str(&source[1..=LARGE]);
         out.push_str("><");
         out.push_str(&source[LARGE + 2..2 * LARGE + 2]);
         out.push('>');
         let text = format!("<{}><{}>", "a".repeat(LARGE), "b".repeat(LARGE));
-        assert_eq!(out.text_from(mark), text);
         let frame = out.finish();
         assert_eq!((frame.more.len(), shared(&frame)), (4, 2));
         assert_eq!(whole(&frame), format!("head {text}"));

@@ -15,7 +15,7 @@ use crossbeam_channel::{Receiver, Sender};
 
 use super::Core;
 use super::child::{Launch, Server, Wiring};
-use super::clock::Clock;
+use super::clock::{Clock, Pause};
 use super::console::Console;
 use super::flow::{Flow, Waiting};
 use super::inbox::{Batch, Permits, Woken, inbox};
@@ -53,6 +53,9 @@ pub(super) struct EventLoop<C> {
     console: Console,
     clock: Clock,
     now: Time,
+    /// The core's clock stands while nothing goes on but for the client (D7): what it waits for may
+    /// lie in a pipe that is not read meanwhile.
+    pause: Pause,
     inbox: Receiver<Woken>,
     /// Given to each thread that starts later.
     sender: Sender<Woken>,
@@ -94,6 +97,7 @@ impl<C: Core> EventLoop<C> {
             console,
             clock: Clock::start(),
             now: Time(0),
+            pause: Pause::default(),
             client_permits: read_client(limits.line_bytes, sender.clone())?,
             to_client: Outlet::new(stdout, "client writer", low_water, sender.clone()),
             inbox,
@@ -183,7 +187,7 @@ impl<C: Core> EventLoop<C> {
             Woken::ChildEnded => self.look_at_children(),
             Woken::ClientGone => self.lose_client(),
             Woken::InputEnds => self.flow.input_ends(),
-            Woken::InputFails(error) => self.fail(&format!("cannot read stdin: {error}")),
+            Woken::InputFails(error) => self.fail_to("read stdin", &error),
             Woken::Client(batch) => self.take_client(batch),
             Woken::Server(generation, batch) => self.take_server(generation, batch),
             Woken::Written | Woken::Time => {} // `settle` looks at all of it
@@ -259,11 +263,16 @@ impl<C: Core> EventLoop<C> {
     fn lose_client(&mut self) {
         if !std::mem::replace(&mut self.client_gone, true) {
             if let Some(error) = self.to_client.take_failure() {
-                self.fail(&format!("cannot write to stdout: {error}"));
+                self.fail_to("write to stdout", &error);
             }
             self.tell(Event::ClientGone);
             self.flush(); // what cannot be written must not be waited for
         }
+    }
+
+    #[inline(never)]
+    fn fail_to(&mut self, what: &str, error: &io::Error) {
+        self.fail(&format!("cannot {what}: {error}"));
     }
 
     /// Our own end of the conversation failed, which is no good end.
@@ -309,7 +318,7 @@ impl<C: Core> EventLoop<C> {
             if self.console.shows_frames() {
                 self.console.show_event(&event);
             }
-            self.core.handle(event, self.now);
+            self.core.handle(event, self.pause.core_time(self.now));
             self.perform_effects();
         }
         if self.leaving.is_some() {
@@ -376,7 +385,7 @@ impl<C: Core> EventLoop<C> {
     /// Writes what was gathered, and looks at everything that changes with time and writing.
     fn settle(&mut self) {
         self.flush();
-        if self.core.deadline().is_some_and(|deadline| deadline <= self.now) {
+        if self.core_deadline().is_some_and(|deadline| deadline <= self.now) {
             self.tell(Event::Wake);
         }
         self.watch_queues();
@@ -414,7 +423,9 @@ impl<C: Core> EventLoop<C> {
             // Besides, each side may have one more such line in its reader's hands.
             kept: self.core.kept_bytes() + 2 * self.largest,
         };
-        if let Some(slow) = self.flow.update(waiting, self.limits.buffer_bytes) {
+        let change = self.flow.update(waiting, self.limits.buffer_bytes);
+        self.pause.set(self.flow.waits_for_client() && self.leaving.is_none(), self.now);
+        if let Some(slow) = change {
             self.tell(Event::ClientSlow(slow));
         }
         if waiting.for_client.max(waiting.for_server) > MUCH {
@@ -427,11 +438,15 @@ impl<C: Core> EventLoop<C> {
         }
     }
 
+    fn core_deadline(&self) -> Option<Time> {
+        self.core.deadline().and_then(|at| self.pause.real_time(at))
+    }
+
     /// When the loop must wake by itself.
     fn deadline(&self) -> Option<Time> {
         let leaving = self.leaving.as_ref().and_then(|leaving| leaving.deadline(self.now));
         // A core that was just woken and names the same moment again does not get to spin.
-        let core = self.core.deadline().filter(|_| self.leaving.is_none());
+        let core = self.core_deadline().filter(|_| self.leaving.is_none());
         let core = core.map(|at| if at <= self.now { self.now.after(1) } else { at });
         let server = self.server.as_ref().and_then(Server::deadline);
         [core, server, self.strays.deadline(), self.trim_at, leaving].into_iter().flatten().min()
@@ -454,18 +469,23 @@ impl<C: Core> EventLoop<C> {
     /// The exit status, when everything is done that must be done before.
     fn may_end(&mut self) -> Option<u8> {
         let leaving = self.leaving.as_mut()?;
-        let writing = leaving.writes(self.to_client.queued(), self.now);
-        if writing {
+        let unwritten = self.to_client.queued();
+        if leaving.writes(unwritten, self.now) {
             return None;
         }
-        if leaving.gives_up(self.now) {
-            self.console.say(Level::Warning, "a process of the server does not end; leaving it");
-            return Some(leaving.code);
+        let gives_up = leaving.gives_up(self.now);
+        if unwritten > 0 && leaving.is_orderly() {
+            self.fail("the client does not read; what is left for it is lost");
         }
         if self.server.is_none() && self.strays.are_gone() {
             // Whoever lost its parent only just now came to us as well.
-            self.strays.inherit_orphans(self.now, leaving.kill_at);
+            let kill_at = self.leaving.as_ref().map_or(self.now, |leaving| leaving.kill_at);
+            self.strays.inherit_orphans(self.now, kill_at);
         }
-        (self.server.is_none() && self.strays.are_gone()).then_some(leaving.code)
+        let is_alone = self.server.is_none() && self.strays.are_gone();
+        if gives_up && !is_alone {
+            self.console.say(Level::Warning, "a process of the server does not end; leaving it");
+        }
+        self.leaving.as_ref().filter(|_| is_alone || gives_up).map(|leaving| leaving.code)
     }
 }

@@ -60,6 +60,11 @@ impl Flow {
         self.input_ends = true;
     }
 
+    /// Whether everything waits for the client to read on.
+    pub(super) fn waits_for_client(&self) -> bool {
+        self.client_full && !self.input_ends
+    }
+
     /// Whether the client has to wait.
     pub(super) fn holds_client(&self) -> bool {
         !self.input_ends && (self.client_full || self.server_full)

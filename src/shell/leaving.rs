@@ -3,7 +3,7 @@
 use crate::bridge::Time;
 
 /// A client that takes nothing for so long is not going to take the rest.
-const STALLED_MS: u64 = 5_000;
+const STALLED_MS: u64 = 15_000;
 
 /// How long after the grace the kernel may take to end what was killed.
 const BURIAL_MS: u64 = 1_000;
@@ -60,6 +60,11 @@ impl Leaving {
         unwritten > 0 && now < self.write_until
     }
 
+    /// Whether everybody should get everything: no signal cut it short.
+    pub(crate) fn is_orderly(&self) -> bool {
+        self.signalled.is_none()
+    }
+
     /// Whether processes that do not go away are left behind.
     pub(crate) fn gives_up(&self, now: Time) -> bool {
         now >= self.kill_at.after(BURIAL_MS)
@@ -81,11 +86,11 @@ mod tests {
         let mut leaving = Leaving::new(0, Time(0), 1500);
         for (at, unwritten, writes) in [
             (0, 100, true),
-            (4_000, 90, true),
-            (8_999, 90, true),
-            (9_000, 90, false),
-            (9_001, 50, true), // it did read in the end
-            (9_002, 0, false),
+            (14_000, 90, true),
+            (28_999, 90, true),
+            (29_000, 90, false),
+            (29_001, 50, true), // it did read in the end
+            (29_002, 0, false),
         ] {
             assert_eq!(leaving.writes(unwritten, Time(at)), writes, "at {at}");
         }

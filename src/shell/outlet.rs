@@ -147,7 +147,9 @@ impl Outlet {
     /// Takes a frame; it leaves with the next [`Outlet::flush`].
     pub(crate) fn push(&mut self, frame: Frame) {
         self.batch_bytes += frame.len();
-        self.batch.frames.extend(frame.into_parts());
+        for part in frame.into_parts() {
+            self.batch.frames.push_back(part);
+        }
     }
 
     /// Bytes taken that the system has not.

@@ -235,8 +235,57 @@ fn ends_with_its_input(mut client: Client) -> String {
     format!("ended {} ms after its input", client.work.now().since(start))
 }
 
+/// It is waited for, but not for ever, and not in silence.
 pub(crate) fn end_of_input_of_a_client_that_does_not_read() -> String {
-    ends_with_its_input(full_towards_the_client("slow-client-ends"))
+    let mut client = full_towards_the_client("slow-client-ends");
+    let start = client.work.now();
+    client.close_stdin();
+    assert_eq!(client.exit_within(2 * END_MS), 1);
+    assert!(client.said().contains("the client does not read;"), "{}", client.said());
+    client.nothing_is_left();
+    format!("ended {} ms after its input", client.work.now().since(start))
+}
+
+/// A reader that pauses loses nothing, although the input has ended and the pause is long.
+pub(crate) fn a_reader_that_pauses_at_the_end() -> String {
+    let mut client = Client::start("pauses-at-end", &[], &[]);
+    client.discover();
+    client.stop_reading();
+    let big = |tag| format!("\"tag\":{tag},\"bytes\":{MB}");
+    let ids: Vec<_> = (0..3).map(|tag| client.call("big", &big(tag))).collect();
+    client.close_stdin();
+    sleep(7_000); // longer than such a program is usually patient
+    client.read_on();
+    for id in ids {
+        assert_eq!(text(&client.answer(id)).map(str::len), Some(1 << 20));
+    }
+    assert_eq!(client.exit_within(END_MS), 0);
+    client.nothing_is_left();
+    "7 s".to_owned()
+}
+
+/// While a client does not read, the time of its calls stands still: their answers may lie in a
+/// pipe that is not read either.
+pub(crate) fn a_reader_that_pauses_for_longer_than_calls_may_take() -> String {
+    const TIMEOUT_MS: u64 = 1_000;
+    let timeout = format!("{TIMEOUT_MS}ms");
+    let options = [&BUFFER[..], &["--request-timeout-ms", &timeout]].concat();
+    let mut client = Client::start("pauses", &options, &[]);
+    client.discover();
+    client.stop_reading();
+    let big = |tag| format!("\"tag\":{tag},\"bytes\":{}", 2 * MB);
+    let ids: Vec<_> = (0..6).map(|tag| client.call("big", &big(tag))).collect();
+    client.until_logged("got 0", 1);
+    stand_still(&client);
+    sleep(3 * TIMEOUT_MS);
+    client.read_on();
+    for id in ids {
+        let answer = client.answer(id);
+        let size = text(&answer).map(|text| text.len() as u64);
+        assert_eq!(size, Some(2 * MB), "{}", answer.short(200));
+    }
+    assert!(client.end().is_empty());
+    format!("paused {} ms beyond the timeout", 2 * TIMEOUT_MS)
 }
 
 pub(crate) fn end_of_input_before_a_deaf_server() -> String {

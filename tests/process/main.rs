@@ -81,6 +81,8 @@ const STORIES: &[Story] = &[
     ("flooded_deaf_server", full_pipes::the_server_stops_reading),
     ("deaf_server_cancelled", full_pipes::calls_to_a_deaf_server_are_cancelled),
     ("deaf_server_ends", full_pipes::end_of_input_before_a_deaf_server),
+    ("pauses_at_end", full_pipes::a_reader_that_pauses_at_the_end),
+    ("pauses", full_pipes::a_reader_that_pauses_for_longer_than_calls_may_take),
     ("full_signal", full_pipes::signals_while_pipes_are_full),
     ("pester", full_pipes::the_server_pesters),
     ("both_full", full_pipes::nobody_reads),
