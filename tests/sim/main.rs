@@ -18,7 +18,6 @@ mod json;
 mod campaign;
 mod client;
 mod fuzz;
-mod known;
 mod ledger;
 mod legacy;
 mod minimise;
@@ -42,12 +41,12 @@ const TWICE: u64 = 100;
 
 #[test]
 fn every_rule_holds() {
-    Campaign { name: "every_rule_holds", play }.run(SEEDS);
+    Campaign { name: "every_rule_holds", play, one_in: 1 }.run(SEEDS);
 }
 
 #[test]
 fn garbled_lines_do_no_harm() {
-    Campaign { name: "garbled_lines_do_no_harm", play: play_garbled }.run(GARBLED);
+    Campaign { name: "garbled_lines_do_no_harm", play: play_garbled, one_in: 4 }.run(GARBLED);
 }
 
 #[test]
