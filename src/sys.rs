@@ -363,6 +363,9 @@ pub(crate) fn share_heap() {
     // SAFETY: takes two numbers.
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, 1);
+        // Small pieces would wait unmerged for a request that the large free end never lets come,
+        // and the heap would grow for ever.
+        libc::mallopt(libc::M_MXFAST, 0);
         libc::mallopt(libc::M_TRIM_THRESHOLD, 256 << 20);
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 20); // the most there is
         if [libc::RLIMIT_AS, libc::RLIMIT_DATA].into_iter().all(is_unlimited) {

@@ -1,6 +1,8 @@
 //! Much in a row: a long conversation leaves no trace in memory (invariant 7), and a client that is
 //! faster than the bridge loses nothing (invariant 1).
 
+use std::collections::VecDeque;
+
 use crate::client::{Client, error, request, text};
 use crate::size;
 
@@ -22,6 +24,32 @@ pub(crate) fn many_calls_one_after_the_other() -> String {
     assert!(after <= before + 300, "from {before} KB to {after} KB in {calls} calls");
     assert!(client.end().is_empty());
     format!("{calls} calls in {ms} ms, {before} KB after 1000, {after} KB at the end")
+}
+
+/// Each call asks, and nobody comes back: one given-up call after the other leaves nothing either.
+pub(crate) fn many_questions_that_nobody_answers() -> String {
+    const AT_ONCE: usize = 8;
+    let calls = size(2_500, 20_000);
+    let mut client = Client::start("nobody-answers", &[], &[]);
+    let (mut before, mut open) = (0, VecDeque::new());
+    for n in 1..=calls {
+        open.push_back(client.call("ask", &format!("\"tag\":{n}")));
+        if open.len() > AT_ONCE
+            && let Some(id) = open.pop_front()
+        {
+            client.ticket(id);
+        }
+        if n == 700 {
+            before = client.resident_kb();
+        }
+    }
+    for id in open {
+        client.ticket(id);
+    }
+    let after = client.resident_kb();
+    assert!(after <= before + 150, "from {before} KB to {after} KB in {calls} calls");
+    client.end();
+    format!("{calls} calls, {before} KB after 700, {after} KB at the end")
 }
 
 /// Lines that need no answer keep the bridge busy for as long as there are more of them; here and

@@ -73,6 +73,7 @@ const STORIES: &[Story] = &[
     ("kill_too_often", kill_storm::killed_too_often),
     ("cancel_storm", cancel_storm::calls_are_cancelled_at_any_moment),
     ("long_run", long_run::many_calls_one_after_the_other),
+    ("nobody_answers", long_run::many_questions_that_nobody_answers),
     ("flood", long_run::lines_come_faster_than_they_are_read),
     ("noise", noise::both_sides_write_nonsense),
     ("pending_requests", pending::requests_of_the_client),
