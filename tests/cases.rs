@@ -27,6 +27,7 @@ fn main() -> ExitCode {
             }
         };
     }
+    support::sys::usual_signals();
     match runner::Options::parse(&args).and_then(|options| runner::run(&options)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,

@@ -138,6 +138,7 @@ fn main() -> ExitCode {
     {
         return server::serve(Path::new(folder), ways);
     }
+    sys::usual_signals();
     // Words of cargo's own test runner mean nothing here.
     let words: Vec<_> = args.iter().filter(|arg| !arg.starts_with('-')).collect();
     let told = |(name, _): &&Story| words.is_empty() || words.iter().any(|w| name.contains(*w));

@@ -152,6 +152,14 @@ pub(crate) fn inherits(command: &mut Command, what: Inherited) -> &mut Command {
     unsafe { command.pre_exec(prepare) }
 }
 
+/// Takes the signals that end a program as usual, whoever started the tests in the background or
+/// with `nohup`: what we ignore the programs that we start ignore as well.
+pub(crate) fn usual_signals() {
+    let ends = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM];
+    // SAFETY: the default is one of the two.
+    unsafe { set_all(&ends, libc::SIG_DFL) };
+}
+
 /// Sets how these signals are taken.
 ///
 /// # Safety
