@@ -34,7 +34,9 @@ impl Ledger {
         let holds = |n: &&usize| {
             matches!(self.chains[**n].st, St::Parked(_)) && self.chains[**n].call.is_some()
         };
-        let is_freed = self.is_lane_freed() && self.waiting() > self.leveling();
+        // One whose level was set has its place in the lane while folders are digested.
+        let is_certain = self.waiting() > self.leveling() && !self.is_digesting();
+        let is_freed = self.is_lane_freed() && is_certain;
         let held = self.live.iter().find(holds).filter(|_| is_freed);
         ensure(held.is_none(), "H11-nobody-comes-back", || format!("{held:?}"))
     }

@@ -48,8 +48,13 @@ impl Ledger {
         self.session.level_asked.values().filter(fresh).count()
     }
 
-    fn is_digesting(&self) -> bool {
+    pub(super) fn is_digesting(&self) -> bool {
         self.folders_told.is_some_and(|at| at + DIGEST_MS > self.now)
+    }
+
+    /// Did it still digest when it was last looked at?
+    fn was_digesting(&self) -> bool {
+        self.folders_told.is_some_and(|at| at + DIGEST_MS >= self.before)
     }
 
     /// May a whole request go up now?
@@ -91,6 +96,8 @@ impl Ledger {
         for other in self.live.iter().filter(|other| **other != number) {
             let chain = &self.chains[*other];
             let passed = match chain.st {
+                // One whose level was set keeps its place in the lane, not in the line.
+                St::Waiting { .. } if chain.newest.level.is_some() && self.was_digesting() => false,
                 St::Waiting { is_ahead, .. } => is_ahead || *other < number,
                 St::Returning { is_silent, .. } => !is_silent && chain.call.is_some(),
                 St::Visiting { .. } | St::Running { .. } | St::Parked(_) | St::Over => false,
@@ -147,10 +154,10 @@ impl Ledger {
         ensure(leg.since + PATIENCE_MS <= self.now, "D6-a-list-waits-first", || {
             format!("since {}", leg.since)
         })?;
+        // One whose level was set keeps its place while folders are digested.
         let busy = self.occupied(number) + self.leveling() + self.silent();
-        ensure(busy >= self.settings.limits.parallel, "D6-only-behind-a-busy-lane", || {
-            format!("{:?}", leg.ask)
-        })
+        let may_be_busy = busy >= self.settings.limits.parallel || self.is_digesting();
+        ensure(may_be_busy, "D6-only-behind-a-busy-lane", || format!("{:?}", leg.ask))
     }
 
     fn silent(&self) -> usize {

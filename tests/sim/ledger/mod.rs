@@ -245,6 +245,7 @@ impl Ledger {
             }
             Event::ClientSlow(is_slow) => {
                 self.is_slow = *is_slow;
+                self.slow_client();
                 Ok(())
             }
             Event::ServerStarted(generation) => self.server_started(generation.0),

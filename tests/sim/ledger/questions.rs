@@ -81,7 +81,9 @@ impl Ledger {
             is_held: false,
             may_be_held: false,
             blockers: if carries { Vec::new() } else { blockers },
-            are_blockers_sure: !self.live.iter().any(|n| self.chains[*n].is_silent()),
+            // In a batch something may have gone up before the question came.
+            are_blockers_sure: !self.batch.is_mixed
+                && !self.live.iter().any(|n| self.chains[*n].is_silent()),
         });
         self.open_questions.push(at);
         if question.kind == Kind::Roots && !self.settings.roots.is_empty() {
@@ -328,6 +330,10 @@ impl Ledger {
         ensure(fits, "E21-refusal-forms", || {
             format!("{:?}: {}", asked.question, frame.short(200))
         })?;
+        // Others may have joined it, and expire with it (E20).
+        self.batch.are_folders_unsure |=
+            asked.question.kind == Kind::Roots && asked.owner == Owner::Unknown;
+        let asked = &self.asked[at];
         let has_reason = asked.must_be_refused
             || self.mode == Mode::Passed
             || asked.owner == Owner::Unknown

@@ -193,7 +193,8 @@ impl Ledger {
             return broken("G-a-stream-that-is-open", id.to_owned());
         };
         ensure(stream.honoured.is_some(), "G4-acknowledged-first", || id.to_owned())?;
-        ensure(stream.kept.is_empty() || stream.is_reviving, "G10-nothing-is-lost", || {
+        let is_kept_back = stream.is_reviving || self.batch.is_stopping;
+        ensure(stream.kept.is_empty() || is_kept_back, "G10-nothing-is-lost", || {
             format!("{:?}", stream.kept)
         })?;
         let named = result.get("_meta").and_then(|meta| meta.get(P_STREAM)).map(Json::to_text);

@@ -100,6 +100,11 @@ impl Ledger {
         ensure(progress.recent.len() <= 45, "F5-rate", || format!("{:?}", progress.recent))
     }
 
+    /// What waits for its second may be dropped from now on (R).
+    pub(super) fn slow_client(&mut self) {
+        self.told.was_slow |= self.is_slow;
+    }
+
     /// A leg is about to be answered: it was told the newest value (F5).
     pub(super) fn check_newest_progress(&self, number: usize) -> Check {
         let chain = &self.chains[number];
