@@ -1,7 +1,7 @@
 //! Too few files, processes, bytes: it works, or ends at once and says what is missing.
 
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use crate::alone::{Alone, Ended};
 use crate::shell_server::around_a_shell;
@@ -45,6 +45,12 @@ pub(crate) fn few_files() -> String {
 pub(crate) fn few_processes() -> String {
     if !sys::is_root() {
         return "SKIPPED: to become a user without other processes takes root".to_owned();
+    }
+    // The program may stand where only we can go.
+    let mut program = around_a_shell(&[]);
+    program.uid(nobody_else()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(why) = program.status() {
+        return format!("SKIPPED: another user cannot start the program: {why}");
     }
     let least = enough(Limit::Processes, 1, 10, |command| command.uid(nobody_else()));
     format!("{least} processes and threads are enough")
