@@ -78,7 +78,9 @@ impl Alone {
         assert!(left.is_empty(), "left running: {left:?}");
         let status = status.code().or(status.signal().map(|signal| -signal)).expect("one of them");
         let (out, said) = (self.file("out"), self.file("said"));
-        assert!(!said.contains("panicked"), "{said}");
+        // Rust gives up like this where a thread finds no room for its signal stack.
+        let has_no_room = said.contains("failed to allocate an alternative stack");
+        assert!(has_no_room || !said.contains("panicked"), "{said}");
         Ended { status, out, said }
     }
 }
