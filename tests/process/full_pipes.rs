@@ -260,6 +260,7 @@ pub(crate) fn a_reader_that_pauses_at_the_end() -> String {
         assert_eq!(text(&client.answer(id)).map(str::len), Some(1 << 20));
     }
     assert_eq!(client.exit_within(END_MS), 0);
+    assert!(!client.said().contains("does not end"), "a false alarm: {}", client.said());
     client.nothing_is_left();
     "7 s".to_owned()
 }
