@@ -18,7 +18,7 @@
 //! and its answer comes in on the left like any request.
 //!
 //! Three kinds of code: [`message`] is text without state, [`bridge`] is state without the world,
-//! `shell` is the world without decisions; `sys` holds every `unsafe`. Arrows of `use` go only in
+//! `shell` is the world without decisions; every `unsafe` is in `sys` and `blocks`. Arrows of `use` go only in
 //! that direction. Rule names (A1, D6, E5 ...) are those of the translation contract; a rule
 //! stands where its decision is taken.
 
@@ -41,5 +41,5 @@ pub mod bounds;
 pub mod bridge;
 pub mod message;
 pub mod shell;
-#[allow(unsafe_code)] // nowhere else
+#[allow(unsafe_code)] // the calls of the system
 pub(crate) mod sys;

@@ -1,4 +1,4 @@
-//! Every `unsafe` of the program: signals, waiting, polling, raw reads and writes.
+//! Every `unsafe` call of the system: signals, waiting, polling, raw reads and writes.
 //!
 //! Each function is safe to call with any argument and knows nothing of the bridge. What the
 //! standard library can do is done there instead.

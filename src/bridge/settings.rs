@@ -1,4 +1,5 @@
-//! What the command line decides for the core. A bound without a flag stands beside its owner.
+//! What the command line decides for the core. Bounds without a flag stand in
+//! [`crate::bounds`].
 
 use crate::bounds::LEAST_KEPT;
 
@@ -7,8 +8,8 @@ use crate::bounds::LEAST_KEPT;
 pub struct Limits {
     /// `--max-line-bytes`: the longest line taken from either side.
     pub line_bytes: usize,
-    /// `--max-buffer-bytes`: bytes queued for a slow reader, each direction; and, apart from
-    /// that, bytes of requests that wait for the lane.
+    /// `--max-buffer-bytes`: bytes of all that waits: for a slow reader on either side, for the
+    /// lane, for a client that comes back, and lists that are remembered.
     pub buffer_bytes: usize,
     /// `--max-in-flight`: accepted, unanswered client requests.
     pub in_flight: usize,

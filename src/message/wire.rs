@@ -269,14 +269,14 @@ pub fn request_head(out: &mut impl Text, id: u64, method: &str) {
     out.push_str(",\"params\":");
 }
 
-/// A request line of ours. `method` is a plain name; `params` is an object, "" leaves it out.
+/// A request line of ours. `params` is an object.
 #[must_use]
 pub fn request(id: u64, method: &str, params: &str) -> Vec<u8> {
     let mut out = String::with_capacity(params.len() + method.len() + 64);
-    out.push_str(HEAD);
-    out.push_str(",\"id\":");
-    out.push_str(&id.to_string());
-    finish_call(out, method, params)
+    request_head(&mut out, id, method);
+    out.push_str(params);
+    out.push_str(END);
+    out.into_bytes()
 }
 
 /// A notification line of ours. `params` is an object, "" leaves it out.
@@ -284,10 +284,6 @@ pub fn request(id: u64, method: &str, params: &str) -> Vec<u8> {
 pub fn notification(method: &str, params: &str) -> Vec<u8> {
     let mut out = String::with_capacity(params.len() + method.len() + 64);
     out.push_str(HEAD);
-    finish_call(out, method, params)
-}
-
-fn finish_call(mut out: String, method: &str, params: &str) -> Vec<u8> {
     out.push_str(",\"method\":");
     object::push_string(&mut out, method);
     if !params.is_empty() {

@@ -270,7 +270,6 @@ impl<C: Core> EventLoop<C> {
         }
     }
 
-    #[inline(never)]
     fn fail_to(&mut self, what: &str, error: &io::Error) {
         self.fail(&format!("cannot {what}: {error}"));
     }
@@ -474,7 +473,7 @@ impl<C: Core> EventLoop<C> {
             return None;
         }
         let gives_up = leaving.gives_up(self.now);
-        if unwritten > 0 && leaving.is_orderly() {
+        if unwritten > 0 && leaving.is_first_loss() {
             self.fail("the client does not read; what is left for it is lost");
         }
         if self.server.is_none() && self.strays.are_gone() {

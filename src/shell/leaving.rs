@@ -1,5 +1,7 @@
 //! The end of the program: what must still happen, and how long it may take (H10, H11).
 
+use std::mem;
+
 use crate::bridge::Time;
 
 /// A client that takes nothing for so long is not going to take the rest.
@@ -21,6 +23,7 @@ pub(crate) struct Leaving {
     write_until: Time,
     /// Bytes the client had not taken when that was last set.
     unwritten: usize,
+    is_loss_told: bool,
 }
 
 impl Leaving {
@@ -31,6 +34,7 @@ impl Leaving {
             kill_at: now.after(grace_ms),
             write_until: now.after(STALLED_MS),
             unwritten: usize::MAX,
+            is_loss_told: false,
         }
     }
 
@@ -60,9 +64,10 @@ impl Leaving {
         unwritten > 0 && now < self.write_until
     }
 
-    /// Whether everybody should get everything: no signal cut it short.
-    pub(crate) fn is_orderly(&self) -> bool {
-        self.signalled.is_none()
+    /// Whether to say that the client does not get everything: once, and not where a signal cut it
+    /// short, for then somebody wanted it so.
+    pub(crate) fn is_first_loss(&mut self) -> bool {
+        !mem::replace(&mut self.is_loss_told, true) && self.signalled.is_none()
     }
 
     /// Whether processes that do not go away are left behind.
@@ -94,6 +99,16 @@ mod tests {
         ] {
             assert_eq!(leaving.writes(unwritten, Time(at)), writes, "at {at}");
         }
+    }
+
+    #[test]
+    fn a_loss_is_told_once_and_not_after_a_signal() {
+        let mut leaving = Leaving::new(0, Time(0), 1500);
+        assert!(leaving.is_first_loss());
+        assert!(!leaving.is_first_loss());
+        let mut leaving = Leaving::new(0, Time(0), 1500);
+        leaving.signal(143, Time(100), 1500);
+        assert!(!leaving.is_first_loss());
     }
 
     #[test]

@@ -28,21 +28,21 @@ use crate::message::splice::Part;
 /// Bytes of a buffer that small frames share while they wait.
 const SHARED: usize = 64 << 10;
 
-/// Frames to write, of which the first may have been written in part.
+/// Frames to write, as their parts, of which the first may be half written.
 #[derive(Default)]
 struct Frames {
-    frames: VecDeque<Part>,
-    /// How much of the first frame is written.
+    parts: VecDeque<Part>,
+    /// How much of the first part is written.
     written: usize,
 }
 
 impl Frames {
     fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.parts.is_empty()
     }
 
     fn bytes(&self) -> usize {
-        self.frames.iter().map(|part| part.bytes().len()).sum::<usize>() - self.written
+        self.parts.iter().map(|part| part.bytes().len()).sum::<usize>() - self.written
     }
 
     /// Adds frames that will wait: small ones share a buffer, for each of its own would cost as
@@ -51,18 +51,18 @@ impl Frames {
         if self.is_empty() {
             self.written = others.written;
         }
-        for frame in others.frames {
-            let bytes = frame.bytes();
-            match self.frames.back_mut() {
+        for part in others.parts {
+            let bytes = part.bytes();
+            match self.parts.back_mut() {
                 Some(Part::Own(last)) if last.capacity() - last.len() >= bytes.len() => {
                     last.extend_from_slice(bytes);
                 }
                 _ if bytes.len() < SHARED / 16 => {
                     let mut shared = Vec::with_capacity(SHARED);
                     shared.extend_from_slice(bytes);
-                    self.frames.push_back(Part::Own(shared));
+                    self.parts.push_back(Part::Own(shared));
                 }
-                _ => self.frames.push_back(frame),
+                _ => self.parts.push_back(part),
             }
         }
     }
@@ -71,15 +71,15 @@ impl Frames {
     fn write_some(&mut self, sink: &Sink) -> io::Result<usize> {
         let mut pieces = [IoSlice::new(&[]); MOST_PIECES];
         let mut count = 0;
-        for (piece, frame) in pieces.iter_mut().zip(&self.frames) {
+        for (piece, part) in pieces.iter_mut().zip(&self.parts) {
             let skip = if count == 0 { self.written } else { 0 };
-            *piece = IoSlice::new(&frame.bytes()[skip..]);
+            *piece = IoSlice::new(&part.bytes()[skip..]);
             count += 1;
         }
         let done = sink.write(&pieces[..count])?;
         self.written += done;
-        while self.frames.front().is_some_and(|first| first.bytes().len() <= self.written) {
-            self.written -= self.frames.pop_front().map_or(0, |first| first.bytes().len());
+        while self.parts.front().is_some_and(|first| first.bytes().len() <= self.written) {
+            self.written -= self.parts.pop_front().map_or(0, |first| first.bytes().len());
         }
         Ok(done)
     }
@@ -148,7 +148,7 @@ impl Outlet {
     pub(crate) fn push(&mut self, frame: Frame) {
         self.batch_bytes += frame.len();
         for part in frame.into_parts() {
-            self.batch.frames.push_back(part);
+            self.batch.parts.push_back(part);
         }
     }
 
