@@ -37,6 +37,16 @@ pub const MOST_TOKENS: usize = 64;
 /// Lists that are remembered (D6): one more evicts the oldest.
 pub const MOST_LISTS: usize = 64;
 
+/// Revisions that are read of an error that names the supported ones (H4).
+pub const MOST_VERSIONS: usize = 64;
+
+/// Tools of one list that are repaired and put in order (D9, D10); a longer list goes down as it
+/// was sent.
+pub const MOST_TOOLS: usize = 64 << 10;
+
+/// Repairs of one list that are told one by one (D10).
+pub const MOST_FINDINGS: usize = 50;
+
 /// Bytes of the URIs that one stream may name: more is -32602.
 pub const MOST_URI_BYTES: usize = 128 << 10;
 

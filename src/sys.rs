@@ -26,6 +26,22 @@ fn checked(result: libc::ssize_t) -> io::Result<usize> {
     usize::try_from(result).map_err(|_| io::Error::last_os_error())
 }
 
+// ---- what a static program leaves out ----
+
+/// Says that the bounds of a thread's stack are unknown. The standard library asks for them at the
+/// start of each thread, only to word the message of an overflow; the C library's answer reads
+/// `/proc/self/maps` with `scanf`, which is 106 KB of a static program.
+// SAFETY: the name is the C library's, and so are the arguments; an error is one of its answers,
+// after which nobody looks at the attributes.
+#[cfg(all(target_os = "linux", target_env = "gnu", target_feature = "crt-static"))]
+#[unsafe(no_mangle)]
+extern "C" fn pthread_getattr_np(
+    _thread: libc::pthread_t,
+    _attributes: *mut libc::pthread_attr_t,
+) -> libc::c_int {
+    libc::ENOSYS
+}
+
 // ---- signals ----
 
 /// Ends a wait of one of our threads. Ignored unless caught, and of no other use to us.

@@ -501,6 +501,37 @@ fn most_completions() {
     assert_eq!(kept, bounds::MOST_COMPLETIONS);
 }
 
+/// A list with one tool more is passed on in the server's order, and nobody is told of each tool.
+#[test]
+fn most_tools() {
+    let tool = |name: usize| json!({"name": format!("{:06}", 900_000 - name)});
+    for (count, is_sorted) in [(bounds::MOST_TOOLS, true), (bounds::MOST_TOOLS + 1, false)] {
+        let mut play = Play::ready(Settings::default());
+        play.client(&request(1, "tools/list", json!({}), &json!({})));
+        let tools: Vec<_> = (0..count).map(tool).collect();
+        play.server(&json!({"id": play.up[0]["id"], "result": {"tools": tools}}));
+        let down = play.down[0]["result"]["tools"].as_array().unwrap();
+        assert_eq!(down.len(), count);
+        assert_eq!(down[0]["name"] == tool(count - 1)["name"], is_sorted);
+        assert_eq!(play.said.len(), if is_sorted { bounds::MOST_FINDINGS + 1 } else { 1 });
+    }
+}
+
+#[test]
+fn most_versions() {
+    for (before, is_read) in [(bounds::MOST_VERSIONS - 1, true), (bounds::MOST_VERSIONS, false)] {
+        let mut play = Play::new(Settings::default());
+        play.tell(Event::ServerStarted(G));
+        play.client(&request("first", "server/discover", json!({}), &json!({})));
+        let mut supported = vec!["1999-01-01"; before];
+        supported.push("2026-07-28");
+        let error = json!({"code": -32602, "message": "m", "data": {"supported": supported}});
+        play.server(&json!({"id": play.up[0]["id"], "error": error}));
+        let probed = play.up.get(1).is_some_and(|up| up["method"] == "server/discover");
+        assert_eq!(probed, is_read, "{:?}", play.up);
+    }
+}
+
 /// A relayed client's notifications do not pile up before a process that does not start.
 #[test]
 fn lines_before_a_relayed_process() {

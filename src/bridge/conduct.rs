@@ -139,11 +139,10 @@ impl Bridge {
                 out.push_str(wire::END);
                 let frame = out.finish();
                 if is_list {
-                    let mut outcome = frame.text_from(head);
-                    outcome.truncate(outcome.len() - wire::END.len());
                     let most = self.settings.limits.kept_bytes();
                     let cursor = cursor(&chain.request.params());
-                    self.memory.remember(chain.request.method, cursor, outcome, most);
+                    let answer = (frame.clone(), head);
+                    self.memory.remember(chain.request.method, cursor, answer, most);
                 }
                 self.front.leave(&leg.id);
                 self.tell_client(frame);

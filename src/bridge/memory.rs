@@ -2,8 +2,10 @@
 //!
 //! Bounded by count and bytes; the list remembered longest ago is evicted first.
 
+use super::event::Frame;
 use crate::bounds::MOST_LISTS;
 use crate::message::vocabulary::Method;
+use crate::message::wire;
 use std::collections::VecDeque;
 
 /// A list that has waited this long for a busy lane is answered from here (D6).
@@ -14,8 +16,11 @@ struct Remembered {
     method: Method,
     /// JSON text of the cursor; "" for the first page.
     cursor: Box<str>,
-    /// `"result":{...}` as it went down.
-    outcome: String,
+    /// The answer as it went down, and where in it `"result":{...}` begins.
+    answer: Frame,
+    head: usize,
+    /// Bytes that it keeps from being freed.
+    weight: usize,
 }
 
 #[derive(Debug, Default)]
@@ -25,24 +30,43 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Keeps a list, where all of them together stay within `most` bytes.
-    pub(super) fn remember(&mut self, method: Method, cursor: &str, outcome: String, most: usize) {
+    /// Keeps a list, where all of them together stay within `most` bytes. What follows the first
+    /// `head` bytes of its answer is the same for whoever asks.
+    pub(super) fn remember(
+        &mut self,
+        method: Method,
+        cursor: &str,
+        (answer, head): (Frame, usize),
+        most: usize,
+    ) {
         self.drop_where(|list| list.method == method && &*list.cursor == cursor);
-        if outcome.len() > most {
+        let weight = answer.weight();
+        if weight > most {
             return;
         }
-        self.bytes += outcome.len();
-        self.lists.push_back(Remembered { method, cursor: cursor.into(), outcome });
+        self.bytes += weight;
+        self.lists.push_back(Remembered { method, cursor: cursor.into(), answer, head, weight });
         while self.lists.len() > MOST_LISTS || self.bytes > most {
             if let Some(oldest) = self.lists.pop_front() {
-                self.bytes -= oldest.outcome.len();
+                self.bytes -= oldest.weight;
             }
         }
     }
 
-    pub(super) fn recall(&self, method: Method, cursor: &str) -> Option<&str> {
-        let list = self.lists.iter().find(|l| l.method == method && &*l.cursor == cursor)?;
-        Some(&list.outcome)
+    pub(super) fn knows(&self, method: Method, cursor: &str) -> bool {
+        self.find(method, cursor).is_some()
+    }
+
+    /// `"result":{...}` as it went down.
+    pub(super) fn recall(&self, method: Method, cursor: &str) -> Option<String> {
+        let list = self.find(method, cursor)?;
+        let mut outcome = list.answer.text_from(list.head);
+        outcome.truncate(outcome.len().saturating_sub(wire::END.len()));
+        Some(outcome)
+    }
+
+    fn find(&self, method: Method, cursor: &str) -> Option<&Remembered> {
+        self.lists.iter().find(|list| list.method == method && &*list.cursor == cursor)
     }
 
     /// Bytes of all lists.
@@ -64,7 +88,7 @@ impl Memory {
         self.lists.retain(|list| {
             let stays = !goes(list);
             if !stays {
-                *bytes -= list.outcome.len();
+                *bytes -= list.weight;
             }
             stays
         });
@@ -75,25 +99,30 @@ impl Memory {
 mod tests {
     use super::*;
 
+    /// Five bytes that differ for each asker, the outcome, and the end of a line.
+    fn answer(outcome: &str) -> (Frame, usize) {
+        (format!("head:{outcome}}}\n").into_bytes().into(), 5)
+    }
+
     #[test]
     fn bounded_and_exact() {
         let mut memory = Memory::default();
-        memory.remember(Method::ToolsList, "", "a".into(), 99);
-        memory.remember(Method::ToolsList, "\"\"", "b".into(), 99);
-        memory.remember(Method::ToolsList, "", "c".into(), 99);
-        assert_eq!(memory.recall(Method::ToolsList, ""), Some("c"));
-        assert_eq!(memory.recall(Method::ToolsList, "\"\""), Some("b"));
-        assert_eq!(memory.recall(Method::PromptsList, ""), None);
+        memory.remember(Method::ToolsList, "", answer("a"), 99);
+        memory.remember(Method::ToolsList, "\"\"", answer("b"), 99);
+        memory.remember(Method::ToolsList, "", answer("c"), 99);
+        assert_eq!(memory.recall(Method::ToolsList, "").as_deref(), Some("c"));
+        assert_eq!(memory.recall(Method::ToolsList, "\"\"").as_deref(), Some("b"));
+        assert!(!memory.knows(Method::PromptsList, ""));
         memory.forget(&[Method::ToolsList]);
         assert_eq!((memory.lists.len(), memory.bytes), (0, 0));
         for n in 0..200 {
-            memory.remember(Method::ToolsList, &n.to_string(), "x".into(), 99);
+            memory.remember(Method::ToolsList, &n.to_string(), answer("x"), 9999);
         }
         assert_eq!(memory.lists.len(), MOST_LISTS);
-        assert_eq!(memory.recall(Method::ToolsList, "199"), Some("x"));
-        memory.remember(Method::ToolsList, "", "long".into(), 5);
-        assert_eq!((memory.lists.len(), memory.bytes()), (2, 5));
-        memory.remember(Method::ToolsList, "", "longer".into(), 5);
-        assert_eq!(memory.recall(Method::ToolsList, ""), None, "it would be all there is");
+        assert_eq!(memory.recall(Method::ToolsList, "199").as_deref(), Some("x"));
+        memory.remember(Method::ToolsList, "", answer("long"), 20);
+        assert_eq!((memory.lists.len(), memory.bytes()), (2, 19));
+        memory.remember(Method::ToolsList, "", answer("nearly twice as long"), 20);
+        assert!(!memory.knows(Method::ToolsList, ""), "it would be all there is");
     }
 }

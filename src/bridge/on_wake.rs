@@ -179,7 +179,7 @@ impl Bridge {
             };
             let request = &chain.request;
             let is_known = request.method.is_list()
-                && self.memory.recall(request.method, cursor(&request.params())).is_some();
+                && self.memory.knows(request.method, cursor(&request.params()));
             is_known.then(|| (id, since.after(LIST_WAITS_MS)))
         })
     }
@@ -194,7 +194,7 @@ impl Bridge {
             self.lane.forget(id);
             let method = chain.request.method;
             let outcome = self.memory.recall(method, cursor(&chain.request.params()));
-            let outcome = outcome.unwrap_or_default().to_owned();
+            let outcome = outcome.unwrap_or_default();
             if let Some(leg) = chain.into_leg() {
                 self.answer(leg, &outcome);
             }

@@ -9,7 +9,8 @@ use super::event::{Level, Line};
 use super::upstream::Phase;
 use crate::message::discover;
 use crate::message::equal::same_value;
-use crate::message::object::{self, Body, Object, is_string};
+use crate::message::list;
+use crate::message::object::{Body, Object, is_string};
 use crate::message::refusal::{Refusal, error_code};
 use crate::message::vocabulary::{MODERN, code, key};
 use crate::message::wire::{self, FromClient, FromServer, Id};
@@ -261,9 +262,9 @@ pub(super) fn is_modern_refusal(error: &Body<'_>) -> bool {
 
 /// The ids of the requests in a batch.
 fn requests_of_batch(text: &str) -> Vec<Id> {
-    let items = object::array(text).unwrap_or_default();
-    items
+    list::array(text)
         .into_iter()
+        .flatten()
         .filter_map(|item| Object::parse(item).filter(|o| o.get("method").is_some()))
         .filter_map(|request| request.get("id").and_then(Id::read))
         .collect()

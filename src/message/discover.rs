@@ -1,8 +1,10 @@
 //! `server/discover` from an `InitializeResult` (C), and what else the handshake tells.
 
+use super::list::array;
 use super::object::{self, Object, Writer, is_key, is_object, is_string};
 use super::results;
 use super::vocabulary::{MODERN, Revision, key};
+use crate::bounds::MOST_VERSIONS;
 use std::borrow::Cow;
 
 /// The server as its handshake showed it. A new process's handshake replaces it whole (C7).
@@ -197,8 +199,9 @@ pub fn supported_versions(error: &Object<'_>) -> Vec<String> {
     let data = error.object("data").unwrap_or_default();
     ["supported", "supportedVersions"]
         .iter()
-        .filter_map(|name| data.get(name).and_then(object::array))
+        .filter_map(|name| data.get(name).and_then(array))
         .flatten()
+        .take(MOST_VERSIONS)
         .filter_map(|raw| object::string(raw).map(Cow::into_owned))
         .collect()
 }
@@ -206,8 +209,8 @@ pub fn supported_versions(error: &Object<'_>) -> Vec<String> {
 /// Is it a `DiscoverResult` of a server that serves this version (I5)?
 #[must_use]
 pub fn serves(result: &Object<'_>, version: &str) -> bool {
-    let versions = result.get("supportedVersions").and_then(object::array).unwrap_or_default();
-    versions.into_iter().filter_map(object::string).any(|known| known == version)
+    let versions = result.get("supportedVersions").and_then(array);
+    versions.into_iter().flatten().filter_map(object::string).any(|known| known == version)
 }
 
 /// Was the tool list probe answered with tools (B8)?

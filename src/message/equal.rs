@@ -10,7 +10,8 @@
 )]
 
 use super::decimal::Decimal;
-use super::object::{self, sort_by_name};
+use super::list::sort_by_name;
+use super::object;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 

@@ -10,6 +10,7 @@ pub mod decimal;
 pub mod discover;
 pub mod envelope;
 pub mod equal;
+pub mod list;
 pub mod notes;
 pub mod object;
 pub mod params;

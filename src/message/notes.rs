@@ -2,6 +2,7 @@
 
 use super::decimal::Decimal;
 use super::envelope;
+use super::list;
 use super::object::{self, Object, Writer, is_key, is_number, is_string};
 use super::refusal::Refusal;
 use super::results::kept_meta;
@@ -121,7 +122,7 @@ fn read_filter(raw: Option<&str>) -> Result<Filter, String> {
     };
     if let Some(raw) = wanted.get("resourceSubscriptions") {
         let wrong = "notifications.resourceSubscriptions must be an array of strings";
-        for item in object::array(raw).ok_or(wrong)? {
+        for item in list::array(raw).ok_or(wrong)? {
             let uri = object::string(item).ok_or(wrong)?.into_owned();
             if !filter.uris.contains(&uri) {
                 filter.uris.push(uri);
@@ -153,9 +154,8 @@ impl Filter {
             }
         }
         if !self.uris.is_empty() {
-            let uris: Vec<_> = self.uris.iter().map(|uri| object::quoted(uri)).collect();
-            let list = granted.open("resourceSubscriptions");
-            object::push_array(list, uris.iter().map(String::as_str));
+            let uris = self.uris.iter().map(|uri| object::quoted(uri));
+            list::push_array(granted.open("resourceSubscriptions"), uris);
         }
         granted.end();
     }

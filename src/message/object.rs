@@ -9,6 +9,7 @@
 )]
 
 use super::decimal::Decimal;
+use super::list::{self, Tool, sort_by_name};
 use super::scan::{NotJson, Scanner};
 use crate::bounds::MAX_DEPTH;
 use std::borrow::Cow;
@@ -21,8 +22,12 @@ const FEW: usize = 24;
 pub struct Object<'a> {
     /// Key with its quotes, value as written.
     members: Vec<(&'a str, &'a str)>,
+    /// The entries of its member `tools`, see [`Body::scan_result`].
+    tools: Option<Vec<Tool<'a>>>,
     had_duplicates: bool,
-    /// Some key has an escape, so that it may say what it does not spell.
+    /// There is a `null` somewhere in it, however deep.
+    has_nulls: bool,
+    /// Some key may have an escape, so that it says what it does not spell.
     has_escapes: bool,
     /// The object in its member `arguments` had members that do not count, see
     /// [`Body::scan_params`].
@@ -39,17 +44,26 @@ impl<'a> Object<'a> {
     }
 
     fn scan(scanner: &mut Scanner<'a>) -> Result<Self, NotJson> {
-        let mut object = Object { members: Vec::with_capacity(8), ..Object::default() };
-        scanner.members(|scanner, key| {
-            object.add(key, scanner.value()?);
-            Ok(())
-        })?;
-        Ok(object.without_duplicates())
+        Self::walk(scanner, |_, scanner, _| scanner.value().map(drop))
     }
 
-    fn add(&mut self, key: &'a str, value: &'a str) {
-        self.has_escapes |= key.as_bytes().contains(&b'\\');
-        self.members.push((key, value));
+    /// Lists the members of the object that comes next; `each` takes the value of one.
+    fn walk(
+        scanner: &mut Scanner<'a>,
+        mut each: impl FnMut(&mut Self, &mut Scanner<'a>, &'a str) -> Result<(), NotJson>,
+    ) -> Result<Self, NotJson> {
+        let mut object = Object { members: Vec::with_capacity(8), ..Object::default() };
+        let before = (scanner.nulls(), scanner.escaped_keys());
+        scanner.members(|scanner, key| {
+            scanner.peek();
+            let start = scanner.at();
+            each(&mut object, scanner, key)?;
+            object.members.push((key, scanner.since(start)));
+            Ok(())
+        })?;
+        object.has_nulls = scanner.nulls() > before.0;
+        object.has_escapes = scanner.escaped_keys() > before.1;
+        Ok(object.without_duplicates())
     }
 
     /// The raw value of a member.
@@ -88,6 +102,19 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn had_duplicates(&self) -> bool {
         self.had_duplicates
+    }
+
+    /// The entries of its member `tools`. Known after [`Body::scan_result`] only, where it is an array
+    /// of not too many.
+    #[must_use]
+    pub fn tools(&self) -> Option<&[Tool<'a>]> {
+        self.tools.as_deref()
+    }
+
+    /// Is there a `null` in it, at whatever depth?
+    #[must_use]
+    pub fn has_nulls(&self) -> bool {
+        self.has_nulls
     }
 
     /// Did its `arguments` hold members that do not count? Known after [`Body::scan_params`] only.
@@ -181,7 +208,9 @@ impl Spans {
         let place = |[a, b, c, d]: &[usize; 4]| (&text[*a..*b], &text[*c..*d]);
         Object {
             members: self.places.iter().map(place).collect(),
+            tools: None,
             had_duplicates: false,
+            has_nulls: true, // it may have
             has_escapes: self.has_escapes,
             has_double_arguments: self.has_double_arguments,
         }
@@ -232,54 +261,43 @@ impl<'a> Body<'a> {
         if scanner.peek() != Some(b'{') {
             return Self::scan(scanner);
         }
-        let mut params = Object { members: Vec::with_capacity(8), ..Object::default() };
-        scanner.members(|scanner, key| {
-            scanner.peek();
-            let start = scanner.at();
-            if is_key(key, "arguments") {
-                let arguments = Self::scan(scanner)?.object();
-                params.has_double_arguments |= arguments.is_some_and(|a| a.had_duplicates);
-            } else {
-                scanner.value()?;
+        let params = Object::walk(scanner, |params, scanner, key| {
+            if !is_key(key, "arguments") {
+                return scanner.value().map(drop);
             }
-            params.add(key, scanner.since(start));
+            let arguments = Self::scan(scanner)?.object();
+            params.has_double_arguments |= arguments.is_some_and(|a| a.had_duplicates);
             Ok(())
         })?;
-        Ok(Body::Object(params.without_duplicates()))
+        Ok(Body::Object(params))
+    }
+
+    /// The same for a result, which may be a long list of tools.
+    ///
+    /// # Errors
+    /// It is not JSON.
+    pub fn scan_result(scanner: &mut Scanner<'a>) -> Result<Self, NotJson> {
+        if scanner.peek() != Some(b'{') {
+            return Self::scan(scanner);
+        }
+        let result = Object::walk(scanner, |result, scanner, key| {
+            if !is_key(key, "tools") {
+                return scanner.value().map(drop);
+            }
+            result.tools = None;
+            if scanner.peek() != Some(b'[') {
+                return scanner.value().map(drop);
+            }
+            result.tools = list::scan_tools(scanner)?;
+            Ok(())
+        })?;
+        Ok(Body::Object(result))
     }
 
     /// Is the member there at all?
     #[must_use]
     pub fn is_present(&self) -> bool {
         !matches!(self, Body::Absent)
-    }
-}
-
-/// Sorts names, each with its place of origin, by code points; equal ones keep their order.
-///
-/// A heap sort: the places make all rows differ, so that order is kept, and the library's sorts
-/// are twenty times the code for the one list that is ever sorted.
-pub fn sort_by_name(names: &mut [(Cow<'_, str>, usize)]) {
-    for start in (0..names.len() / 2).rev() {
-        sink(names, start);
-    }
-    for end in (1..names.len()).rev() {
-        names.swap(0, end);
-        sink(&mut names[..end], 0);
-    }
-}
-
-/// Moves a row of a heap down to its place below larger ones.
-fn sink(heap: &mut [(Cow<'_, str>, usize)], mut at: usize) {
-    loop {
-        let children = (2 * at + 1..heap.len()).take(2);
-        match children.max_by(|a, b| heap[*a].cmp(&heap[*b])) {
-            Some(child) if heap[child] > heap[at] => {
-                heap.swap(at, child);
-                at = child;
-            }
-            _ => return,
-        }
     }
 }
 
@@ -354,33 +372,6 @@ fn unescaped_unicode(escaped: &str) -> Option<(char, usize)> {
     char::from_u32(0x10000 + ((first - 0xd800) << 10) + low).map(|c| (c, 11))
 }
 
-/// The items of an array, raw; `None` when it is anything else.
-#[must_use]
-pub fn array(raw: &str) -> Option<Vec<&str>> {
-    let mut scanner = Scanner::new(raw);
-    let mut items = Vec::new();
-    let walked = scanner.items(|scanner| {
-        items.push(scanner.value()?);
-        Ok(())
-    });
-    walked.and_then(|()| scanner.end()).ok().map(|()| items)
-}
-
-/// The items of an array, each raw, and with its members where it is an object; `None` when it is
-/// no array.
-#[must_use]
-pub fn objects(raw: &str) -> Option<Vec<(&str, Option<Object<'_>>)>> {
-    let mut scanner = Scanner::new(raw);
-    let mut items = Vec::new();
-    let walked = scanner.items(|scanner| {
-        let start = scanner.at();
-        let object = Body::scan(scanner)?.object();
-        items.push((scanner.since(start), object));
-        Ok(())
-    });
-    walked.and_then(|()| scanner.end()).ok().map(|()| items)
-}
-
 /// The raw value is a string, whatever is in it.
 #[must_use]
 pub fn is_string(raw: &str) -> bool {
@@ -444,6 +435,10 @@ pub trait Text {
     fn push(&mut self, c: char);
     /// Appends a text.
     fn push_str(&mut self, text: &str);
+    /// Appends a text that nobody else needs, if it is not borrowed.
+    fn push_cow(&mut self, text: Cow<'_, str>) {
+        self.push_str(&text);
+    }
 }
 
 impl Text for String {
@@ -484,6 +479,12 @@ impl<'o, T: Text> Writer<'o, T> {
         self.out.push_str(value);
     }
 
+    /// The same with a value that may have been made for it.
+    pub fn give(&mut self, key: &str, value: Cow<'_, str>) {
+        self.copy(key, "");
+        self.out.push_cow(value);
+    }
+
     /// A member of ours (a plain name) with a value that is JSON text.
     pub fn raw(&mut self, name: &str, value: &str) {
         self.open(name).push_str(value);
@@ -513,18 +514,6 @@ impl<'o, T: Text> Writer<'o, T> {
     pub fn end(self) {
         self.out.push('}');
     }
-}
-
-/// Writes an array of raw items.
-pub fn push_array<'i>(out: &mut String, items: impl IntoIterator<Item = &'i str>) {
-    out.push('[');
-    for (at, item) in items.into_iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        out.push_str(item);
-    }
-    out.push(']');
 }
 
 /// Appends a text as a JSON string.
@@ -573,23 +562,6 @@ mod tests {
         let object = Object::parse(&text).unwrap();
         assert_eq!(object.iter().count(), 50);
         assert_eq!(object.get("k7"), Some("57"));
-    }
-
-    #[test]
-    fn names_are_sorted_as_the_library_does() {
-        let mut seed = 7u64;
-        for length in 0..200 {
-            let mut names: Vec<(Cow<'_, str>, usize)> = (0..length)
-                .map(|at| {
-                    seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    (Cow::Owned(format!("{}", (seed >> 33) % 50)), at)
-                })
-                .collect();
-            let mut expected = names.clone();
-            expected.sort();
-            sort_by_name(&mut names);
-            assert_eq!(names, expected);
-        }
     }
 
     #[test]

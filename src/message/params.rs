@@ -1,6 +1,7 @@
 //! Request parameters: what must hold before anything goes up (B12), and how they go up (D1).
 
-use super::object::{Object, Text, Writer, array, is_key, is_object, is_string};
+use super::list::array;
+use super::object::{Object, Text, Writer, is_key, is_object, is_string};
 use super::refusal::Refusal;
 use super::vocabulary::{Method, NOT_UPWARD, key};
 
@@ -128,7 +129,7 @@ pub fn write_upward(
 /// The strings of `resourceSubscriptions` and the like; `None` when it is not an array of strings.
 #[must_use]
 pub fn strings(raw: &str) -> Option<Vec<&str>> {
-    array(raw).filter(|items| items.iter().all(|item| is_string(item)))
+    array(raw)?.map(|item| is_string(item).then_some(item)).collect()
 }
 
 #[cfg(test)]

@@ -2,9 +2,8 @@
 //! E21, D18).
 
 use super::capabilities::Capabilities;
-use super::object::{
-    Body, Object, Writer, array, is_key, is_number, is_object, is_string, is_too_deep, push_array,
-};
+use super::list::{Items, array, push_array};
+use super::object::{Body, Object, Writer, is_key, is_number, is_object, is_string, is_too_deep};
 use super::results::{down_meta, kept_meta};
 use super::vocabulary::{Revision, key};
 use std::borrow::Cow;
@@ -216,23 +215,20 @@ fn without_execution(raw: &str) -> Cow<'_, str> {
     let Some(tools) = array(raw) else {
         return Cow::Borrowed(raw);
     };
-    let tools: Vec<String> = tools
-        .into_iter()
-        .map(|tool| match Object::parse(tool) {
-            Some(tool) => {
-                let mut out = String::new();
-                let mut kept = Writer::new(&mut out);
-                for (name, value) in tool.iter().filter(|(n, _)| !is_key(n, "execution")) {
-                    kept.copy(name, value);
-                }
-                kept.end();
-                out
+    let tools = tools.map(|tool| match Object::parse(tool) {
+        Some(tool) => {
+            let mut out = String::new();
+            let mut kept = Writer::new(&mut out);
+            for (name, value) in tool.iter().filter(|(n, _)| !is_key(n, "execution")) {
+                kept.copy(name, value);
             }
-            None => tool.to_owned(),
-        })
-        .collect();
+            kept.end();
+            out
+        }
+        None => tool.to_owned(),
+    });
     let mut out = String::with_capacity(raw.len());
-    push_array(&mut out, tools.iter().map(String::as_str));
+    push_array(&mut out, tools);
     Cow::Owned(out)
 }
 
@@ -293,7 +289,7 @@ pub fn required_visits(error: &Body<'_>) -> Option<Vec<(Box<str>, Asked)>> {
         return None;
     };
     let items = error.object("data")?.get("elicitations").and_then(array)?;
-    let visit = |item: &&str| {
+    let visit = |item: &str| {
         let params = Object::parse(item).filter(|_| !is_too_deep(item))?;
         let id = params.string("elicitationId")?;
         let (message, url) = (params.get("message")?, params.get("url")?);
@@ -309,7 +305,7 @@ pub fn required_visits(error: &Body<'_>) -> Option<Vec<(Box<str>, Asked)>> {
         let asked = Asked { kind: Kind::Url, needs: Capabilities::URL, params: text.into() };
         Some((id.into(), asked))
     };
-    let visits: Option<Vec<_>> = items.iter().map(visit).collect();
+    let visits: Option<Vec<_>> = items.map(visit).collect();
     visits.filter(|visits| !visits.is_empty())
 }
 
@@ -357,7 +353,7 @@ fn elicited(kind: Kind, answer: &Object<'_>) -> Result<String, &'static str> {
         let content = Object::parse(raw).ok_or("content must be an object")?;
         let scalar =
             |raw: &str| is_string(raw) || is_number(raw) || matches!(raw, "true" | "false");
-        let texts = |raw: &str| array(raw).is_some_and(|items| items.into_iter().all(is_string));
+        let texts = |raw: &str| array(raw).is_some_and(|mut items| items.all(is_string));
         if !content.iter().all(|(_, value)| scalar(value) || texts(value)) {
             return Err("content values must be strings, numbers, booleans or arrays of strings");
         }
@@ -396,13 +392,13 @@ fn sampled(answer: &Object<'_>, raw: &str, revision: Revision) -> Result<String,
             Err("content must be a content block or an array of them")
         };
     };
-    if !blocks.iter().all(|block| is_block(block)) {
+    if !blocks.clone().all(is_block) {
         return Err("content must be a content block or an array of them");
     }
     if revision >= Revision::R2025_11 {
         return Ok(format!("\"result\":{raw}"));
     }
-    let Some(block) = one_block(&blocks) else {
+    let Some(block) = one_block(blocks) else {
         return Ok(
             "\"error\":{\"code\":-32602,\"message\":\"unsupported sampling content\"}".into()
         );
@@ -417,21 +413,20 @@ fn sampled(answer: &Object<'_>, raw: &str, revision: Revision) -> Result<String,
 }
 
 /// Several blocks as the one that revisions before 2025-11-25 know (D18).
-fn one_block<'a>(blocks: &[&'a str]) -> Option<Cow<'a, str>> {
-    if let [block] = blocks {
-        return Some(Cow::Borrowed(block));
+fn one_block(mut blocks: Items<'_>) -> Option<Cow<'_, str>> {
+    let all = blocks.clone();
+    let first = blocks.next()?;
+    if blocks.next().is_none() {
+        return Some(Cow::Borrowed(first));
     }
     let mut joined = String::new();
-    for (at, block) in blocks.iter().enumerate() {
+    for (at, block) in all.enumerate() {
         let block =
             Object::parse(block).filter(|b| b.string("type").is_some_and(|t| t == "text"))?;
         if at > 0 {
             joined.push('\n');
         }
         joined.push_str(&block.string("text")?);
-    }
-    if blocks.is_empty() {
-        return None;
     }
     let mut out = String::new();
     let mut text = Writer::new(&mut out);
@@ -442,14 +437,14 @@ fn one_block<'a>(blocks: &[&'a str]) -> Option<Cow<'a, str>> {
 }
 
 fn rooted(answer: &Object<'_>, raw: &str) -> Result<String, &'static str> {
-    let roots = answer.get("roots").and_then(array).ok_or("roots must be an array")?;
-    let is_root = |raw: &&str| {
+    let mut roots = answer.get("roots").and_then(array).ok_or("roots must be an array")?;
+    let is_root = |raw: &str| {
         Object::parse(raw).is_some_and(|root| {
             root.string("uri").is_some_and(|uri| uri.starts_with("file://"))
                 && root.get("name").is_none_or(is_string)
         })
     };
-    if !roots.iter().all(is_root) {
+    if !roots.all(is_root) {
         return Err("each root needs a uri that starts with file://, its name must be a string");
     }
     Ok(format!("\"result\":{raw}"))

@@ -3,25 +3,19 @@
 //! Each function takes the raw array and gives the repaired one, or nothing when it may go down
 //! as it is. Everything that is not named here stays as it was sent.
 
-use super::object::{Object, Writer, array, is_key, is_object, objects, push_array, sort_by_name};
+use super::list::{Items, Tool, array, push_array, sort_by_name};
+use super::object::{Object, Writer, is_key, is_object, string};
 use super::vocabulary::Method;
-use crate::bounds::MOST_COMPLETIONS;
+use crate::bounds::{MOST_COMPLETIONS, MOST_FINDINGS};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// What a repair found; one line for the person each (D10).
 pub type Findings = Vec<String>;
 
-/// The repaired value of a result's array member.
-///
-/// `nulls`: does the line hold the text `null` at all? Without it most repairs need no look.
+/// The repaired value of a result's array member, for any list but that of tools.
 #[must_use]
-pub fn items<'a>(method: Method, raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
-    if method == Method::ToolsList {
-        return tools(raw, nulls, found);
-    }
-    if !nulls {
-        return Cow::Borrowed(raw);
-    }
+pub fn items(method: Method, raw: &str) -> Cow<'_, str> {
     each(raw, |entry| item(method, entry))
 }
 
@@ -61,9 +55,8 @@ fn each<'a>(raw: &'a str, repair: impl Fn(&'a str) -> Cow<'a, str>) -> Cow<'a, s
     let Some(entries) = array(raw) else {
         return Cow::Borrowed(raw);
     };
-    let entries: Vec<_> = entries.into_iter().filter(|e| *e != "null").map(repair).collect();
     let mut out = String::with_capacity(raw.len());
-    push_array(&mut out, entries.iter().map(AsRef::as_ref));
+    push_array(&mut out, entries.filter(|entry| *entry != "null").map(repair));
     Cow::Owned(out)
 }
 
@@ -87,23 +80,24 @@ fn edit<'a>(
     Cow::Owned(out)
 }
 
-/// A list of tools: each repaired, all in the order of their names (D9, D10).
+/// The list of tools in `raw`: each repaired, all in the order of their names (D9, D10). `tools`:
+/// its entries.
+#[must_use]
 #[allow(
     clippy::indexing_slicing,
     reason = "places of the list they point into; it was just seen to be longer"
 )]
-fn tools<'a>(raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
-    let Some(entries) = objects(raw) else { return Cow::Borrowed(raw) };
+pub fn tools<'a>(raw: &'a str, tools: &[Tool<'a>], found: &mut Findings) -> Cow<'a, str> {
     let mut is_as_sent = true;
-    let mut texts = Vec::with_capacity(entries.len());
-    let mut named: Vec<(Cow<'_, str>, usize)> = Vec::with_capacity(entries.len());
+    let mut texts = Vec::with_capacity(tools.len());
+    let mut named: Vec<(Cow<'_, str>, usize)> = Vec::with_capacity(tools.len());
     let mut nameless = Vec::new();
-    for (entry, tool) in entries {
-        if entry == "null" {
+    for tool in tools {
+        if tool.text == "null" {
             is_as_sent = false;
             continue;
         }
-        match tool.as_ref().and_then(|tool| tool.string("name")) {
+        match tool.name.and_then(string) {
             Some(name) => {
                 let is_behind = named.last().is_none_or(|(last, _)| *last <= name);
                 is_as_sent &= is_behind && nameless.is_empty();
@@ -111,8 +105,7 @@ fn tools<'a>(raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
             }
             None => nameless.push(texts.len()),
         }
-        let text =
-            tool.map_or(Cow::Borrowed(entry), |tool| repaired_tool(entry, &tool, nulls, found));
+        let text = repaired_tool(tool, found);
         is_as_sent &= matches!(text, Cow::Borrowed(_));
         texts.push(text);
     }
@@ -128,26 +121,32 @@ fn tools<'a>(raw: &'a str, nulls: bool, found: &mut Findings) -> Cow<'a, str> {
 
 const PLAIN_SCHEMA: &str = "{\"type\":\"object\"}";
 
-/// A tool without its nulls, with an `inputSchema` that says `"type":"object"`.
-fn repaired_tool<'a>(
-    entry: &'a str,
-    tool: &Object<'a>,
-    nulls: bool,
-    found: &mut Findings,
-) -> Cow<'a, str> {
-    let given = tool.get("inputSchema");
-    let schema = given.map_or(Cow::Borrowed(PLAIN_SCHEMA), |raw| schema(raw, nulls));
+/// A tool without its nulls, with an `inputSchema` that says `"type":"object"`; anything that is
+/// no object stays as it is.
+fn repaired_tool<'a>(entry: &Tool<'a>, found: &mut Findings) -> Cow<'a, str> {
+    let &Tool { text, schema: given, has_nulls, .. } = entry;
+    let schema = given.map_or(Cow::Borrowed(PLAIN_SCHEMA), |raw| schema(raw, has_nulls));
     let is_whole = given.is_some_and(|raw| *raw == *schema);
-    if is_whole && !(nulls && tool.iter().any(|(_, value)| value == "null")) {
-        return Cow::Borrowed(entry);
+    if is_whole && !has_nulls {
+        return Cow::Borrowed(text);
+    }
+    let Some(tool) = Object::parse(text) else { return Cow::Borrowed(text) };
+    if is_whole && !tool.iter().any(|(_, value)| value == "null") {
+        return Cow::Borrowed(text);
     }
     if !is_whole {
-        let name = tool.string("name").unwrap_or(Cow::Borrowed("without a name"));
-        found.push(format!(
-            "tool {name}: inputSchema repaired, clients would reject the whole list"
-        ));
+        match found.len().cmp(&MOST_FINDINGS) {
+            Ordering::Less => {
+                let name = tool.string("name").unwrap_or(Cow::Borrowed("without a name"));
+                found.push(format!(
+                    "tool {name}: inputSchema repaired, clients would reject the whole list"
+                ));
+            }
+            Ordering::Equal => found.push("more tools were repaired and are not named".into()),
+            Ordering::Greater => {}
+        }
     }
-    let mut out = String::with_capacity(entry.len() + 64);
+    let mut out = String::with_capacity(text.len() + 64);
     let mut writer = Writer::new(&mut out);
     for (name, value) in tool.iter() {
         if is_key(name, "inputSchema") {
@@ -191,10 +190,6 @@ fn schema(raw: &str, nulls: bool) -> Cow<'_, str> {
 
 /// `completion` with its `values` an array of at most 100 (D11, D12).
 #[must_use]
-#[allow(
-    clippy::indexing_slicing,
-    reason = "places of the list they point into; it was just seen to be longer"
-)]
 pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
     let Some(raw) = raw.filter(|raw| is_object(raw)) else {
         return Cow::Borrowed("{\"values\":[]}");
@@ -203,7 +198,8 @@ pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
         return Cow::Borrowed(raw);
     };
     let values = object.get("values").filter(|raw| *raw != "null");
-    let many = values.and_then(array).filter(|items| items.len() > MOST_COMPLETIONS);
+    let is_long = |items: &Items<'_>| items.clone().nth(MOST_COMPLETIONS).is_some();
+    let many = values.and_then(array).filter(is_long);
     if values.is_some() && many.is_none() {
         return Cow::Borrowed(raw);
     }
@@ -217,7 +213,7 @@ pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
     }
     match many {
         Some(items) => {
-            push_array(writer.open("values"), items[..MOST_COMPLETIONS].iter().copied());
+            push_array(writer.open("values"), items.take(MOST_COMPLETIONS));
             writer.raw("hasMore", "true");
         }
         None => writer.raw("values", "[]"),
@@ -228,10 +224,17 @@ pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::list::scan_tools;
+    use super::super::scan::Scanner;
     use super::*;
 
     fn check(method: Method, raw: &str, expected: &str) {
-        assert_eq!(items(method, raw, raw.contains("null"), &mut Vec::new()), expected, "{raw}");
+        assert_eq!(items(method, raw), expected, "{raw}");
+    }
+
+    fn ordered(raw: &str, found: &mut Findings) -> String {
+        let list = scan_tools(&mut Scanner::new(raw)).unwrap().unwrap();
+        super::tools(raw, &list, found).into_owned()
     }
 
     #[test]
@@ -264,7 +267,7 @@ mod tests {
             ),
             ("[3]", "[3]"),
         ] {
-            check(Method::ToolsList, raw, expected);
+            assert_eq!(ordered(raw, &mut Vec::new()), expected, "{raw}");
         }
     }
 
@@ -272,7 +275,7 @@ mod tests {
     fn a_repair_is_told_once_a_tool() {
         let mut found = Vec::new();
         let raw = r#"[{"name":"a"},{"name":"b","inputSchema":{"type":"object"}},{"title":"c"}]"#;
-        let _ = items(Method::ToolsList, raw, false, &mut found);
+        ordered(raw, &mut found);
         assert_eq!(found.len(), 2);
     }
 

@@ -1,10 +1,13 @@
 //! What a result of the server looks like to the client (D2-D4, D12, C4, K2).
 
 use super::capabilities::Capabilities;
+use super::list::{Tool, scan_tools};
 use super::object::{Object, Text, Writer, is_integer, is_key, is_object, is_string};
 use super::questions::Asked;
 use super::repair::{self, Findings};
+use super::scan::Scanner;
 use super::vocabulary::{Method, NOT_DOWNWARD, key};
+use crate::bounds::MOST_TOOLS;
 
 /// What every result carries besides its own members.
 #[derive(Clone, Copy, Debug)]
@@ -32,7 +35,7 @@ pub fn write_complete(
     for (name, value) in result.iter() {
         if is_required(name) {
             has_required = true;
-            write_array(&mut down, method, name, value, found);
+            write_array(&mut down, method, (name, value), result, found);
         } else if is_key(name, "_meta") {
             has_meta = true;
             down.raw("_meta", &down_meta(Some(value), stamp.server_info));
@@ -61,15 +64,35 @@ pub fn write_complete(
 fn write_array(
     down: &mut Writer<'_, impl Text>,
     method: Method,
-    name: &str,
-    value: &str,
+    (name, value): (&str, &str),
+    result: &Object<'_>,
     found: &mut Findings,
 ) {
     if value == "null" {
         down.copy(name, "[]");
+    } else if method == Method::ToolsList {
+        let seen_late = result.tools().is_none().then(|| tools_of(value)).flatten();
+        match result.tools().or(seen_late.as_deref()) {
+            Some(tools) => down.give(name, repair::tools(value, tools, found)),
+            None => {
+                if value.starts_with('[') {
+                    found.push(format!(
+                        "a list of over {MOST_TOOLS} tools goes down as it was sent"
+                    ));
+                }
+                down.copy(name, value);
+            }
+        }
+    } else if result.has_nulls() {
+        down.give(name, repair::items(method, value));
     } else {
-        down.copy(name, &repair::items(method, value, value.contains("null"), found));
+        down.copy(name, value);
     }
+}
+
+/// The entries of a list that was not taken apart while its line was read.
+fn tools_of(value: &str) -> Option<Vec<Tool<'_>>> {
+    scan_tools(&mut Scanner::new(value)).ok().flatten()
 }
 
 /// Is the absent array one that a server leaves out when it is empty (D12)? A prompt without

@@ -20,15 +20,52 @@ pub struct NotJson;
 pub struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// Open containers below the value that is being skipped: `{` or `[`.
-    open: Vec<u8>,
+    /// What the value that is being skipped has opened.
+    open: Open,
+    nulls: usize,
+    escaped_keys: usize,
+    /// The string that was just read has an escape.
+    is_escaped: bool,
+}
+
+/// Open containers: an object is a 1, an array a 0, the innermost the lowest bit. Only a value
+/// that is deeper than one word can tell needs memory.
+#[derive(Clone, Debug, Default)]
+struct Open {
+    word: u64,
+    depth: usize,
+    outer: Vec<u64>,
+}
+
+impl Open {
+    fn push(&mut self, is_object: bool) {
+        if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.push(self.word);
+        }
+        self.word = self.word << 1 | u64::from(is_object);
+        self.depth += 1;
+    }
+
+    fn pop(&mut self) {
+        self.depth -= 1;
+        self.word = if self.depth > 0 && self.depth.is_multiple_of(64) {
+            self.outer.pop().unwrap_or_default()
+        } else {
+            self.word >> 1
+        };
+    }
+
+    /// Is the innermost one an object?
+    fn innermost(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.word & 1 == 1)
+    }
 }
 
 impl<'a> Scanner<'a> {
     /// Stands at the beginning of `text`.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
-        Scanner { text, at: 0, open: Vec::new() }
+        Scanner { text, at: 0, open: Open::default(), nulls: 0, escaped_keys: 0, is_escaped: false }
     }
 
     /// Where it stands; after an error, where the text stopped being JSON, or the string began
@@ -36,6 +73,24 @@ impl<'a> Scanner<'a> {
     #[must_use]
     pub fn at(&self) -> usize {
         self.at
+    }
+
+    /// How many times it has read `null`.
+    #[must_use]
+    pub fn nulls(&self) -> usize {
+        self.nulls
+    }
+
+    /// Has the key that it has just read an escape?
+    #[must_use]
+    pub fn is_escaped(&self) -> bool {
+        self.is_escaped
+    }
+
+    /// How many keys it has read that have an escape.
+    #[must_use]
+    pub fn escaped_keys(&self) -> usize {
+        self.escaped_keys
     }
 
     /// The first byte of what comes next, white space apart.
@@ -61,14 +116,15 @@ impl<'a> Scanner<'a> {
     pub fn value(&mut self) -> Result<&'a str, NotJson> {
         self.peek();
         let start = self.at;
-        self.open.clear();
+        self.open.depth = 0;
         loop {
             match self.peek() {
                 Some(open @ (b'{' | b'[')) => {
+                    let is_object = open == b'{';
                     self.at += 1;
-                    self.open.push(open);
-                    if self.peek() != Some(closing(open)) {
-                        if open == b'{' {
+                    self.open.push(is_object);
+                    if self.peek() != Some(closing(is_object)) {
+                        if is_object {
                             self.key()?;
                         }
                         continue;
@@ -80,22 +136,27 @@ impl<'a> Scanner<'a> {
                 Some(b'-' | b'0'..=b'9') => self.number()?,
                 Some(b't') => self.word("true")?,
                 Some(b'f') => self.word("false")?,
-                Some(b'n') => self.word("null")?,
+                Some(b'n') => {
+                    self.word("null")?;
+                    self.nulls += 1;
+                }
                 _ => return Err(NotJson),
             }
             // A value has ended, and perhaps the containers around it.
             loop {
-                let Some(&open) = self.open.last() else { return Ok(&self.text[start..self.at]) };
+                let Some(is_object) = self.open.innermost() else {
+                    return Ok(&self.text[start..self.at]);
+                };
                 match self.peek() {
                     Some(b',') => {
                         self.at += 1;
-                        if open == b'{' {
+                        if is_object {
                             self.peek();
                             self.key()?;
                         }
                         break;
                     }
-                    Some(close) if close == closing(open) => {
+                    Some(close) if close == closing(is_object) => {
                         self.at += 1;
                         self.open.pop();
                     }
@@ -161,6 +222,13 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Goes past this byte if it comes next.
+    pub fn takes(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
     /// The text from an earlier place to this one.
     #[must_use]
     pub fn since(&self, start: usize) -> &'a str {
@@ -172,11 +240,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), NotJson> {
-        if self.peek() != Some(byte) {
-            return Err(NotJson);
-        }
-        self.at += 1;
-        Ok(())
+        if self.takes(byte) { Ok(()) } else { Err(NotJson) }
     }
 
     /// A key and its colon.
@@ -185,7 +249,9 @@ impl<'a> Scanner<'a> {
         if self.byte() != Some(b'"') {
             return Err(NotJson);
         }
+        self.is_escaped = false;
         self.string()?;
+        self.escaped_keys += usize::from(self.is_escaped);
         let key = &self.text[start..self.at];
         self.expect(b':')?;
         Ok(key)
@@ -200,8 +266,11 @@ impl<'a> Scanner<'a> {
             let mut next = at + BLOCK;
             while special != 0 {
                 let found = at + special.trailing_zeros() as usize;
-                let Some(length) = self.step(found)? else { return Ok(()) };
-                let after = found + length - at;
+                if bytes[found] == b'"' {
+                    self.at = found + 1;
+                    return Ok(());
+                }
+                let after = found + self.escape(found)? - at;
                 if after >= BLOCK {
                     next = at + after;
                     break;
@@ -210,31 +279,35 @@ impl<'a> Scanner<'a> {
             }
             at = next;
         }
+        // Less than a block is left of the text.
         loop {
-            let Some(length) = self.step(at)? else { return Ok(()) };
-            at += length;
+            match bytes.get(at) {
+                Some(b'"') => {
+                    self.at = at + 1;
+                    return Ok(());
+                }
+                Some(b'\\') => at += self.escape(at)?,
+                Some(0..=0x1f) | None => return Err(NotJson),
+                Some(_) => at += 1,
+            }
         }
     }
 
-    /// What stands at this place of a string: the bytes it takes, or, after its last quote, `None`.
-    fn step(&mut self, at: usize) -> Result<Option<usize>, NotJson> {
+    /// The bytes that an escape takes; anything else that stands here does not belong in a string.
+    fn escape(&mut self, at: usize) -> Result<usize, NotJson> {
+        self.is_escaped = true;
         let bytes = self.text.as_bytes();
-        match bytes.get(at) {
-            Some(b'"') => {
-                self.at = at + 1;
-                Ok(None)
-            }
-            Some(b'\\') => match bytes.get(at + 1) {
-                // A look-up, not a choice of eight: which one it is cannot be foreseen.
-                Some(&escape) if SHORT_ESCAPES[usize::from(escape)] => Ok(Some(2)),
-                Some(b'u') => match bytes.get(at + 2..at + 6) {
-                    Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => Ok(Some(6)),
-                    _ => Err(NotJson),
-                },
+        if bytes[at] != b'\\' {
+            return Err(NotJson);
+        }
+        match bytes.get(at + 1) {
+            // A look-up, not a choice of eight: which one it is cannot be foreseen.
+            Some(&escape) if SHORT_ESCAPES[usize::from(escape)] => Ok(2),
+            Some(b'u') => match bytes.get(at + 2..at + 6) {
+                Some(digits) if digits.iter().all(u8::is_ascii_hexdigit) => Ok(6),
                 _ => Err(NotJson),
             },
-            Some(0..=0x1f) | None => Err(NotJson),
-            Some(_) => Ok(Some(1)),
+            _ => Err(NotJson),
         }
     }
 
@@ -279,8 +352,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-fn closing(open: u8) -> u8 {
-    if open == b'{' { b'}' } else { b']' }
+fn closing(is_object: bool) -> u8 {
+    if is_object { b'}' } else { b']' }
 }
 
 /// Which bytes may follow a backslash and need nothing after them.

@@ -4,7 +4,8 @@
 //!   {"jsonrpc":"2.0","id":7,"result":{"resultType":"complete","content":[...8 MiB...],"_meta":...}}
 //!   └───────────────────── own ─────────────────────────────┘└── of the line ──┘└───── own ──────┘
 //! ```
-//! Fresh memory costs more than copying into it, and a body of megabytes would be there twice.
+//! Fresh memory costs more than copying into it, and a body of megabytes would be there twice. The
+//! same goes for a large text that was made for this one.
 
 use super::object::Text;
 use std::borrow::Cow;
@@ -57,13 +58,33 @@ impl Frame {
     /// The text from this byte on.
     #[must_use]
     pub fn text_from(&self, start: usize) -> String {
-        String::from_utf8_lossy(self.bytes().get(start..).unwrap_or_default()).into_owned()
+        let mut bytes = self.bytes().into_owned();
+        bytes.drain(..start.min(bytes.len()));
+        match String::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        }
     }
 
     /// How many bytes it has.
     #[must_use]
     pub fn len(&self) -> usize {
         self.own.len() + self.more.iter().map(|part| part.bytes().len()).sum::<usize>()
+    }
+
+    /// Bytes that are not freed as long as it is there.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let mut last = None;
+        let parts = self.more.iter().map(|part| match part {
+            Part::Own(bytes) => bytes.len(),
+            // Several parts of one line keep it once.
+            Part::Shared(line, _) if last.replace(Arc::as_ptr(line)) == Some(Arc::as_ptr(line)) => {
+                0
+            }
+            Part::Shared(line, _) => line.len(),
+        });
+        self.own.len() + parts.sum::<usize>()
     }
 
     /// Never; a line has its line feed.
@@ -90,18 +111,18 @@ impl fmt::Debug for Frame {
     }
 }
 
-/// A part of the source that belongs at a place of the text.
-#[derive(Debug)]
+/// A large part that belongs at a place of the text.
 struct Cut {
     at: usize,
-    part: Range<usize>,
+    part: Part,
 }
 
 /// A text on its way.
-#[derive(Debug)]
 pub struct Spliced<'s> {
     text: String,
     cuts: Vec<Cut>,
+    /// Bytes that were left in the source.
+    shared: usize,
     source: &'s Arc<String>,
 }
 
@@ -110,7 +131,7 @@ impl<'s> Spliced<'s> {
     #[must_use]
     pub fn over(source: &'s Arc<String>) -> Self {
         let text = String::with_capacity(source.len().min(LARGE) + 256);
-        Spliced { text, cuts: Vec::new(), source }
+        Spliced { text, cuts: Vec::new(), shared: 0, source }
     }
 
     /// Where in the source a text stands, if it does.
@@ -126,11 +147,6 @@ impl<'s> Spliced<'s> {
         self.text.len()
     }
 
-    /// Bytes that were left in the source.
-    fn shared(&self) -> usize {
-        self.cuts.iter().map(|cut| cut.part.len()).sum()
-    }
-
     /// The finished line. A source of which little is used is not kept for it.
     #[must_use]
     pub fn finish(self) -> Frame {
@@ -140,12 +156,12 @@ impl<'s> Spliced<'s> {
         let text = self.text.as_bytes();
         let own = |range: Range<usize>| text.get(range).unwrap_or_default().to_vec();
         let mut frame = Frame::from(own(0..self.cuts.first().map_or(0, |cut| cut.at)));
-        let mut ends = self.cuts.iter().skip(1).map(|cut| cut.at);
-        for cut in &self.cuts {
-            frame.more.push(Part::Shared(Arc::clone(self.source), cut.part.clone()));
+        let mut ends = self.cuts.iter().skip(1).map(|cut| cut.at).collect::<Vec<_>>().into_iter();
+        for cut in self.cuts {
+            frame.more.push(cut.part);
             frame.more.push(Part::Own(own(cut.at..ends.next().unwrap_or(text.len()))));
         }
-        if self.shared() < self.source.len() / 2 {
+        if self.shared > 0 && self.shared < self.source.len() / 2 {
             return Frame::from(frame.bytes().into_owned());
         }
         frame
@@ -160,8 +176,23 @@ impl Text for Spliced<'_> {
     fn push_str(&mut self, text: &str) {
         let found = if text.len() < LARGE { None } else { self.find(text) };
         match found {
-            Some(part) => self.cuts.push(Cut { at: self.text.len(), part }),
+            Some(part) => {
+                self.shared += part.len();
+                let part = Part::Shared(Arc::clone(self.source), part);
+                self.cuts.push(Cut { at: self.text.len(), part });
+            }
             None => self.text.push_str(text),
+        }
+    }
+
+    fn push_cow(&mut self, text: Cow<'_, str>) {
+        match text {
+            Cow::Owned(made) if made.len() >= LARGE => {
+                let whole = 0..made.len();
+                let part = Part::Shared(Arc::new(made), whole);
+                self.cuts.push(Cut { at: self.text.len(), part });
+            }
+            Cow::Owned(_) | Cow::Borrowed(_) => self.push_str(&text),
         }
     }
 }

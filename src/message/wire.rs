@@ -1,5 +1,6 @@
 //! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
 
+use super::list::{self, Items};
 use super::object::{self, Body, Text, is_integer, is_string};
 use super::scan::Scanner;
 use crate::bounds::LONGEST_ID;
@@ -83,12 +84,14 @@ fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
     }
     let mut parts = Parts::default();
     let walked = scanner.members(|scanner, key| {
-        match &*object::key_name(key) {
+        // Nearly every key says what it spells.
+        let name = if scanner.is_escaped() { object::key_name(key) } else { Cow::Borrowed(key) };
+        match name.trim_matches('"') {
             "jsonrpc" => parts.jsonrpc = Some(scanner.value()?),
             "id" => parts.id = Some(scanner.value()?),
             "method" => parts.method = Some(scanner.value()?),
             "params" => parts.params = Body::scan_params(scanner)?,
-            "result" => parts.result = Body::scan(scanner)?,
+            "result" => parts.result = Body::scan_result(scanner)?,
             "error" => parts.error = Body::scan(scanner)?,
             _ => {
                 scanner.value()?;
@@ -154,21 +157,21 @@ pub enum FromServer<'a> {
 /// Reads a line from the server: one message, or several where it is a batch (A14, A15).
 pub fn from_server(text: &str) -> Messages<'_> {
     let (one, many) = match parts(text) {
-        Ok(parts) => (Some(server_message(parts)), Vec::new()),
-        Err(NoMessage::NotJson(_)) => (Some(FromServer::Noise), Vec::new()),
-        Err(NoMessage::NotAnObject) => match object::array(text) {
-            Some(items) => (None, items),
-            None => (Some(FromServer::Noise), Vec::new()),
+        Ok(parts) => (Some(server_message(parts)), None),
+        Err(NoMessage::NotJson(_)) => (Some(FromServer::Noise), None),
+        Err(NoMessage::NotAnObject) => match list::array(text) {
+            Some(items) => (None, Some(items)),
+            None => (Some(FromServer::Noise), None),
         },
     };
-    Messages { one, many: many.into_iter() }
+    Messages { one, many }
 }
 
 /// The messages of a line.
 #[derive(Debug)]
 pub struct Messages<'a> {
     one: Option<FromServer<'a>>,
-    many: std::vec::IntoIter<&'a str>,
+    many: Option<Items<'a>>,
 }
 
 impl<'a> Iterator for Messages<'a> {
@@ -176,7 +179,7 @@ impl<'a> Iterator for Messages<'a> {
 
     fn next(&mut self) -> Option<FromServer<'a>> {
         let item = |item| parts(item).map_or(FromServer::Noise, server_message);
-        self.one.take().or_else(|| self.many.next().map(item))
+        self.one.take().or_else(|| self.many.as_mut()?.next().map(item))
     }
 }
 

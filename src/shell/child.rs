@@ -13,9 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crossbeam_channel::Sender;
-
-use super::inbox::Woken;
+use super::inbox::Post;
 use super::outlet::Outlet;
 use super::readers::{ServerReader, read_server};
 use super::sink::Sink;
@@ -41,7 +39,7 @@ pub struct Launch {
 pub(crate) struct Wiring<'a> {
     pub(crate) line_limit: usize,
     pub(crate) low_water: usize,
-    pub(crate) inbox: &'a Sender<Woken>,
+    pub(crate) inbox: &'a Post,
 }
 
 /// A running server process, or one that has ended and is still being read.

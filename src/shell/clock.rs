@@ -24,9 +24,10 @@ impl Clock {
         Time(u64::try_from(passed.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// The system's name for `moment`.
-    pub(crate) fn instant_of(&self, moment: Time) -> Instant {
-        self.start + Duration::from_millis(moment.0)
+    /// How long it is until `moment`; nothing when it has come.
+    pub(crate) fn until(&self, moment: Time) -> Duration {
+        let passed = Self::instant().duration_since(self.start);
+        Duration::from_millis(moment.0).saturating_sub(passed)
     }
 }
 

@@ -11,14 +11,12 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
-use crossbeam_channel::{Receiver, Sender};
-
 use super::Core;
 use super::child::{Launch, Server, Wiring};
 use super::clock::{Clock, Pause};
 use super::console::Console;
 use super::flow::{Flow, Waiting};
-use super::inbox::{Batch, Permits, Woken, inbox};
+use super::inbox::{Batch, Inbox, Permits, Post, Woken, inbox};
 use super::leaving::Leaving;
 use super::lines::Piece;
 use super::outlet::Outlet;
@@ -56,9 +54,9 @@ pub(super) struct EventLoop<C> {
     /// The core's clock stands while nothing goes on but for the client (D7): what it waits for may
     /// lie in a pipe that is not read meanwhile.
     pause: Pause,
-    inbox: Receiver<Woken>,
+    inbox: Inbox,
     /// Given to each thread that starts later.
-    sender: Sender<Woken>,
+    post: Post,
     /// Batches of a side that is held up; no more than it has permits.
     held: VecDeque<Woken>,
     client_permits: Permits,
@@ -87,9 +85,9 @@ impl<C: Core> EventLoop<C> {
         limits: Limits,
         console: Console,
     ) -> io::Result<Self> {
-        let (sender, inbox) = inbox();
+        let (post, inbox) = inbox();
         let low_water = limits.buffer_bytes / LOW_WATER;
-        watch(sender.clone())?;
+        watch(post.clone())?;
         let stdout = Sink::shared(io::stdout().as_fd())?;
         Ok(EventLoop {
             core,
@@ -98,10 +96,10 @@ impl<C: Core> EventLoop<C> {
             clock: Clock::start(),
             now: Time(0),
             pause: Pause::default(),
-            client_permits: read_client(limits.line_bytes, sender.clone())?,
-            to_client: Outlet::new(stdout, "client writer", low_water, sender.clone()),
+            client_permits: read_client(limits.line_bytes, post.clone())?,
+            to_client: Outlet::new(stdout, "client writer", low_water, post.clone()),
             inbox,
-            sender,
+            post,
             held: VecDeque::new(),
             limits,
             server: None,
@@ -149,12 +147,12 @@ impl<C: Core> EventLoop<C> {
         // A needless look once a day is cheaper than a second way to wait.
         let a_day = self.now.after(86_400_000);
         let deadline = self.deadline().map_or(a_day, |deadline| deadline.min(a_day));
-        self.inbox.recv_deadline(self.clock.instant_of(deadline)).unwrap_or(Woken::Time)
+        self.inbox.wait(|| self.clock.until(deadline)).unwrap_or(Woken::Time)
     }
 
     /// What is there already.
     fn poll(&mut self) -> Option<Woken> {
-        self.take_held().or_else(|| self.inbox.try_recv().ok())
+        self.take_held().or_else(|| self.inbox.poll())
     }
 
     /// A batch that was put aside, if it may be taken by now.
@@ -360,7 +358,7 @@ impl<C: Core> EventLoop<C> {
         let wiring = Wiring {
             line_limit: self.limits.line_bytes,
             low_water: self.limits.buffer_bytes / LOW_WATER,
-            inbox: &self.sender,
+            inbox: &self.post,
         };
         let started = if self.server.is_some() {
             Err("the server before it has not ended".to_owned())

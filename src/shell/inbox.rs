@@ -2,10 +2,13 @@
 //!
 //! A reader needs a permit for each batch and gets it back when the loop is done with it. So a
 //! side is held up by keeping its permits, while everything else still comes through. One queue,
-//! because waiting on several costs half as much CPU again for each message.
+//! because waiting on several costs half as much CPU again for each message. And the loop waits in
+//! its own way, because the queue's spins first.
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, Thread};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -59,9 +62,58 @@ impl Batch {
     }
 }
 
-/// The queue: where everybody sends, where the loop waits.
-pub(super) fn inbox() -> (Sender<Woken>, Receiver<Woken>) {
-    bounded(ROOM)
+/// Where the loop takes from; made by the thread that waits.
+pub(super) struct Inbox(Receiver<Woken>);
+
+/// Where everybody else sends to.
+#[derive(Clone)]
+pub(super) struct Post {
+    queue: Sender<Woken>,
+    sleeper: Thread,
+}
+
+/// The queue, for the calling thread to wait at.
+pub(super) fn inbox() -> (Post, Inbox) {
+    let (queue, taken) = bounded(ROOM);
+    (Post { queue, sleeper: thread::current() }, Inbox(taken))
+}
+
+impl Post {
+    /// Sends, and waits for room if need be; false when nobody takes anything any more.
+    pub(super) fn send(&self, woken: Woken) -> bool {
+        let is_sent = self.queue.send(woken).is_ok();
+        self.sleeper.unpark();
+        is_sent
+    }
+
+    /// Sends unless it is full, and then the loop has enough to look at anyway.
+    pub(super) fn try_send(&self, woken: Woken) {
+        let _ = self.queue.try_send(woken);
+        self.sleeper.unpark();
+    }
+}
+
+impl Inbox {
+    /// What is there already.
+    pub(super) fn poll(&self) -> Option<Woken> {
+        self.0.try_recv().ok()
+    }
+
+    /// Waits for something to be there, as long as `left` says there is time.
+    pub(super) fn wait(&self, left: impl Fn() -> Duration) -> Option<Woken> {
+        // The other side often answers within its turn, and then nobody has to be woken.
+        thread::yield_now();
+        loop {
+            if let Some(woken) = self.poll() {
+                return Some(woken);
+            }
+            let left = left();
+            if left.is_zero() {
+                return None;
+            }
+            thread::park_timeout(left);
+        }
+    }
 }
 
 /// The loop's side of a reader's permits. The reader ends when this is dropped.

@@ -17,9 +17,7 @@ use std::io::{self, IoSlice};
 use std::mem;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use crossbeam_channel::Sender;
-
-use super::inbox::Woken;
+use super::inbox::{Post, Woken};
 use super::sink::{MOST_PIECES, Sink};
 use super::threads;
 use crate::bridge::Frame;
@@ -118,7 +116,7 @@ pub(crate) struct Outlet {
     batch: Frames,
     batch_bytes: usize,
     /// The thread tells the loop here that much has been written, or nothing more can be.
-    news: Sender<Woken>,
+    news: Post,
     /// The thread tells when its bytes fall below this, and when they are all written.
     low_water: usize,
     has_thread: bool,
@@ -126,12 +124,7 @@ pub(crate) struct Outlet {
 }
 
 impl Outlet {
-    pub(crate) fn new(
-        sink: Sink,
-        name: &'static str,
-        low_water: usize,
-        news: Sender<Woken>,
-    ) -> Self {
+    pub(crate) fn new(sink: Sink, name: &'static str, low_water: usize, news: Post) -> Self {
         Outlet {
             sink: Arc::new(sink),
             shared: Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() }),
@@ -246,7 +239,7 @@ fn give_up(shared: &Shared, sink: &Sink, error: io::Error) {
 }
 
 /// The writer thread.
-fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<Woken>, low_water: usize) {
+fn write_queued(sink: &Sink, shared: &Shared, news: &Post, low_water: usize) {
     loop {
         let mut state = shared.lock();
         while state.queue.is_empty() {
@@ -264,7 +257,7 @@ fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<Woken>, low_water: u
                     let before = state.bytes;
                     state.bytes = before.saturating_sub(done);
                     if state.bytes == 0 || (state.bytes < low_water && before >= low_water) {
-                        let _ = news.try_send(Woken::Written); // full: then the loop looks anyway
+                        news.try_send(Woken::Written);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -272,7 +265,7 @@ fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<Woken>, low_water: u
                 }
                 Err(error) => {
                     give_up(shared, sink, error);
-                    let _ = news.try_send(Woken::Written);
+                    news.try_send(Woken::Written);
                     return;
                 }
             }
@@ -284,9 +277,14 @@ fn write_queued(sink: &Sink, shared: &Shared, news: &Sender<Woken>, low_water: u
 mod tests {
     use std::io::Read;
 
-    use crossbeam_channel::bounded;
+    use std::time::Duration;
 
+    use super::super::inbox::{Inbox, inbox};
     use super::*;
+
+    fn wait(told: &Inbox) {
+        told.wait(|| Duration::from_secs(60)).expect("the thread tells");
+    }
 
     fn frame(number: usize, size: usize) -> Frame {
         let mut text = format!("{number}:").into_bytes();
@@ -298,7 +296,7 @@ mod tests {
     #[test]
     fn a_slow_reader_gets_all_in_order() {
         let (mut read, write) = io::pipe().unwrap();
-        let (news, told) = bounded(1);
+        let (news, told) = inbox();
         let sink = Sink::own_pipe(write.into()).unwrap();
         let mut outlet = Outlet::new(sink, "test writer", 1 << 20, news);
         let sizes = [10, 200_000, 50, 3_000_000, 7, 7, 100_000];
@@ -312,9 +310,9 @@ mod tests {
         let mut got = vec![0; expected.len()];
         read.read_exact(&mut got).unwrap();
         assert!(got == expected);
-        told.recv().unwrap();
+        wait(&told);
         while outlet.queued() > 0 {
-            told.recv().unwrap();
+            wait(&told);
         }
         // Caught up: the loop writes by itself again.
         outlet.push(frame(0, 20));
@@ -329,7 +327,7 @@ mod tests {
     #[test]
     fn closing_waits_for_what_is_queued() {
         let (mut read, write) = io::pipe().unwrap();
-        let (news, _told) = bounded(1);
+        let (news, _told) = inbox();
         let sink = Sink::own_pipe(write.into()).unwrap();
         let mut outlet = Outlet::new(sink, "test writer", 1, news);
         outlet.push(frame(0, 500_000));
@@ -342,14 +340,14 @@ mod tests {
     #[test]
     fn a_reader_that_leaves_breaks_it_once_and_for_all() {
         let (read, write) = io::pipe().unwrap();
-        let (news, told) = bounded(1);
+        let (news, told) = inbox();
         let sink = Sink::own_pipe(write.into()).unwrap();
         let mut outlet = Outlet::new(sink, "test writer", 1, news);
         outlet.push(frame(0, 500_000));
         outlet.flush();
         assert!(!outlet.is_broken());
         drop(read);
-        told.recv().unwrap();
+        wait(&told);
         assert!(outlet.is_broken());
         assert!(outlet.take_failure().is_none(), "leaving is no failure");
         assert_eq!(outlet.queued(), 0);

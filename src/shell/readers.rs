@@ -14,9 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-use crossbeam_channel::Sender;
-
-use super::inbox::{Batch, Gate, Permits, Woken};
+use super::inbox::{Batch, Gate, Permits, Post, Woken};
 use super::lines::Lines;
 use super::sink::is_hang_up;
 use super::threads;
@@ -27,7 +25,7 @@ use crate::sys::{self, Watched};
 const CHUNK: usize = 64 << 10;
 
 /// Starts the reader of our stdin.
-pub(super) fn read_client(line_limit: usize, inbox: Sender<Woken>) -> io::Result<Permits> {
+pub(super) fn read_client(line_limit: usize, inbox: Post) -> io::Result<Permits> {
     let (permits, taken) = Permits::new();
     let mut reading =
         Reading { lines: Lines::new(line_limit), inbox, permits: taken, server: None };
@@ -42,7 +40,7 @@ pub(super) fn read_client(line_limit: usize, inbox: Sender<Woken>) -> io::Result
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
                     if !is_hang_up(stdin.as_fd(), &error) {
-                        let _ = reading.inbox.send(Woken::InputFails(error)); // or we end anyway
+                        reading.inbox.send(Woken::InputFails(error)); // or we end anyway
                     }
                     break;
                 }
@@ -86,7 +84,7 @@ pub(super) fn read_server(
     generation: Generation,
     output: OwnedFd,
     line_limit: usize,
-    inbox: Sender<Woken>,
+    inbox: Post,
 ) -> io::Result<ServerReader> {
     let (permits, taken) = Permits::new();
     let (output, ended) = (Arc::new(output), Arc::new(AtomicBool::new(false)));
@@ -124,7 +122,7 @@ fn interrupted(error: &io::Error) -> bool {
 /// Lines on their way to the loop.
 struct Reading {
     lines: Lines,
-    inbox: Sender<Woken>,
+    inbox: Post,
     permits: Arc<Gate>,
     /// None: the client.
     server: Option<Generation>,
@@ -150,7 +148,7 @@ impl Reading {
             None => Woken::Client(batch),
             Some(generation) => Woken::Server(generation, batch),
         };
-        let is_sent = self.permits.pass() && self.inbox.send(woken).is_ok();
+        let is_sent = self.permits.pass() && self.inbox.send(woken);
         is_sent && (!is_large || self.permits.settle())
     }
 }

@@ -4,9 +4,7 @@
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
 
-use crossbeam_channel::Sender;
-
-use super::inbox::Woken;
+use super::inbox::{Post, Woken};
 use super::threads;
 use crate::sys::{self, Watched};
 
@@ -15,7 +13,7 @@ use crate::sys::{self, Watched};
     clippy::indexing_slicing,
     reason = "three are watched, and no more is read than there is room"
 )]
-pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
+pub(super) fn watch(inbox: Post) -> io::Result<()> {
     let (mut signals, pipe) = io::pipe()?;
     // Those that end a program by default and that somebody sends it; else the server's processes
     // would outlive us.
@@ -43,14 +41,14 @@ pub(super) fn watch(inbox: Sender<Woken>) -> io::Result<()> {
             for (at, news) in [(1, Woken::ClientGone), (2, Woken::InputEnds)] {
                 if watched[at].ready() {
                     watched[at].forget(); // it stays so, and would wake us for ever
-                    if inbox.send(news).is_err() {
+                    if !inbox.send(news) {
                         return;
                     }
                 }
             }
             if watched[0].ready() {
                 for woken in read_signals(&mut signals) {
-                    if inbox.send(woken).is_err() {
+                    if !inbox.send(woken) {
                         return;
                     }
                 }

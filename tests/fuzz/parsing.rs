@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcp_uplift::message::decimal::Decimal;
 use mcp_uplift::message::object::{self, Object, Spans};
-use mcp_uplift::message::{scan, wire};
+use mcp_uplift::message::{list, scan, wire};
 
 use super::messages::{counting, whole_text};
 use super::rng::Rng;
@@ -36,10 +36,12 @@ fn check(rng: &mut Rng, bytes: &[u8]) -> Verdict {
     }
     messages::check(text)?;
     if !fits {
-        return if Object::parse(text).is_none() && object::array(text).is_none() {
-            Ok(())
-        } else {
-            Err("A7 taken for a value".into())
+        if list::array(text).is_some_and(|items| items.count() > text.len()) {
+            return Err("A6 more items than bytes".into());
+        }
+        return match Object::parse(text) {
+            None => Ok(()),
+            Some(_) => Err("A7 taken for a value".into()),
         };
     }
     values(text)?;
@@ -53,7 +55,7 @@ fn check(rng: &mut Rng, bytes: &[u8]) -> Verdict {
 fn values(text: &str) -> Verdict {
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
     scalar(text)?;
-    match object::array(text) {
+    match list::array(text).map(Iterator::collect::<Vec<_>>) {
         Some(seen) => {
             let expected = items(text);
             if expected.as_ref() != Some(&seen) {
