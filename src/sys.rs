@@ -369,6 +369,18 @@ pub(crate) fn find_byte(byte: u8, text: &[u8]) -> Option<usize> {
     (!found.is_null()).then(|| found.addr() - text.as_ptr().addr())
 }
 
+/// Where `byte` last stands.
+pub(crate) fn find_last_byte(byte: u8, text: &[u8]) -> Option<usize> {
+    #[cfg(target_os = "linux")]
+    {
+        // SAFETY: pointer and length are of one live slice.
+        let found = unsafe { libc::memrchr(text.as_ptr().cast(), i32::from(byte), text.len()) };
+        (!found.is_null()).then(|| found.addr() - text.as_ptr().addr())
+    }
+    #[cfg(not(target_os = "linux"))]
+    text.iter().rposition(|there| *there == byte)
+}
+
 // ---- memory ----
 
 /// One heap for all threads, which keeps what is freed until [`give_memory_back`]: a line is

@@ -20,11 +20,18 @@ impl Decimal {
     /// Reads a JSON number; `None` when its exponent is beyond all reason.
     #[must_use]
     pub fn read(raw: &str) -> Option<Self> {
+        if raw.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Self::from_parts(false, raw, "", 0); // most are just counts
+        }
         let (mantissa, exponent) = raw.split_once(['e', 'E']).unwrap_or((raw, "0"));
-        let exponent: i64 = exponent.parse().ok()?;
+        let exponent = exponent.parse().ok()?;
         let is_negative = mantissa.starts_with('-');
         let mantissa = mantissa.trim_start_matches('-');
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        Self::from_parts(is_negative, whole, fraction, exponent)
+    }
+
+    fn from_parts(is_negative: bool, whole: &str, fraction: &str, exponent: i64) -> Option<Self> {
         let digits = match fraction {
             "" => Cow::Borrowed(whole),
             _ => Cow::Owned([whole, fraction].concat()),

@@ -3,7 +3,6 @@
 //! A line of megabytes may be an array of millions of items, so none of them is kept unless it is
 //! a tool, and of those only so many.
 
-use super::object::is_key;
 use super::scan::{NotJson, Scanner};
 use crate::bounds::MOST_TOOLS;
 use std::borrow::Cow;
@@ -71,11 +70,14 @@ pub fn scan_tools<'a>(scanner: &mut Scanner<'a>) -> Result<Option<Vec<Tool<'a>>>
         let (mut name, mut schema) = (None, None);
         if scanner.peek() == Some(b'{') {
             scanner.members(|scanner, key| {
+                let place = match &*scanner.plain(key) {
+                    "\"name\"" => Some(&mut name),
+                    "\"inputSchema\"" => Some(&mut schema),
+                    _ => None,
+                };
                 let value = scanner.value()?;
-                if is_key(key, "name") {
-                    name = Some(value);
-                } else if is_key(key, "inputSchema") {
-                    schema = Some(value);
+                if let Some(place) = place {
+                    *place = Some(value);
                 }
                 Ok(())
             })?;

@@ -44,21 +44,19 @@ impl<'a> Object<'a> {
     }
 
     fn scan(scanner: &mut Scanner<'a>) -> Result<Self, NotJson> {
-        Self::walk(scanner, |_, scanner, _| scanner.value().map(drop))
+        Self::walk(scanner, |_, scanner, _| scanner.value())
     }
 
     /// Lists the members of the object that comes next; `each` takes the value of one.
     fn walk(
         scanner: &mut Scanner<'a>,
-        mut each: impl FnMut(&mut Self, &mut Scanner<'a>, &'a str) -> Result<(), NotJson>,
+        mut each: impl FnMut(&mut Self, &mut Scanner<'a>, &'a str) -> Result<&'a str, NotJson>,
     ) -> Result<Self, NotJson> {
         let mut object = Object { members: Vec::with_capacity(8), ..Object::default() };
         let before = (scanner.nulls(), scanner.escaped_keys());
         scanner.members(|scanner, key| {
-            scanner.peek();
-            let start = scanner.at();
-            each(&mut object, scanner, key)?;
-            object.members.push((key, scanner.since(start)));
+            let value = each(&mut object, scanner, key)?;
+            object.members.push((key, value));
             Ok(())
         })?;
         object.has_nulls = scanner.nulls() > before.0;
@@ -70,7 +68,9 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&'a str> {
         let is_it = |key: &str| {
-            if self.has_escapes { is_key(key, name) } else { key[1..key.len() - 1] == *name }
+            let is_spelled =
+                key.len() == name.len() + 2 && key.as_bytes()[1..].starts_with(name.as_bytes());
+            is_spelled || (self.has_escapes && is_key(key, name))
         };
         self.members.iter().find(|(key, _)| is_it(key)).map(|(_, value)| *value)
     }
@@ -262,12 +262,14 @@ impl<'a> Body<'a> {
             return Self::scan(scanner);
         }
         let params = Object::walk(scanner, |params, scanner, key| {
-            if !is_key(key, "arguments") {
-                return scanner.value().map(drop);
+            if scanner.plain(key) != "\"arguments\"" {
+                return scanner.value();
             }
+            scanner.peek();
+            let start = scanner.at();
             let arguments = Self::scan(scanner)?.object();
             params.has_double_arguments |= arguments.is_some_and(|a| a.had_duplicates);
-            Ok(())
+            Ok(scanner.since(start))
         })?;
         Ok(Body::Object(params))
     }
@@ -281,15 +283,16 @@ impl<'a> Body<'a> {
             return Self::scan(scanner);
         }
         let result = Object::walk(scanner, |result, scanner, key| {
-            if !is_key(key, "tools") {
-                return scanner.value().map(drop);
+            if scanner.plain(key) != "\"tools\"" {
+                return scanner.value();
             }
             result.tools = None;
             if scanner.peek() != Some(b'[') {
-                return scanner.value().map(drop);
+                return scanner.value();
             }
+            let start = scanner.at();
             result.tools = list::scan_tools(scanner)?;
-            Ok(())
+            Ok(scanner.since(start))
         })?;
         Ok(Body::Object(result))
     }

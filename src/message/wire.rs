@@ -58,7 +58,8 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn is_version_2(&self) -> bool {
-        self.jsonrpc.is_some_and(|raw| object::string(raw).is_some_and(|v| v == "2.0"))
+        self.jsonrpc
+            .is_some_and(|raw| raw == "\"2.0\"" || object::string(raw).is_some_and(|v| v == "2.0"))
     }
 }
 
@@ -71,8 +72,9 @@ enum NoMessage {
     NotAnObject,
 }
 
-/// Reads the envelope and lists the members of its body in one walk over the line.
-fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
+/// Reads the envelope and lists the members of its body in one walk over the line. They are written
+/// where they are wanted: they are many, and would be moved twice.
+fn read<'a>(text: &'a str, parts: &mut Parts<'a>) -> Result<(), NoMessage> {
     let mut scanner = Scanner::new(text);
     if scanner.peek() != Some(b'{') {
         let is_json = scanner.value().is_ok() && scanner.end().is_ok();
@@ -82,25 +84,21 @@ fn parts(text: &str) -> Result<Parts<'_>, NoMessage> {
             NoMessage::NotJson(scanner.at())
         });
     }
-    let mut parts = Parts::default();
     let walked = scanner.members(|scanner, key| {
-        // Nearly every key says what it spells.
-        let name = if scanner.is_escaped() { object::key_name(key) } else { Cow::Borrowed(key) };
-        match name.trim_matches('"') {
-            "jsonrpc" => parts.jsonrpc = Some(scanner.value()?),
-            "id" => parts.id = Some(scanner.value()?),
-            "method" => parts.method = Some(scanner.value()?),
-            "params" => parts.params = Body::scan_params(scanner)?,
-            "result" => parts.result = Body::scan_result(scanner)?,
-            "error" => parts.error = Body::scan(scanner)?,
+        match &*scanner.plain(key) {
+            "\"jsonrpc\"" => parts.jsonrpc = Some(scanner.value()?),
+            "\"id\"" => parts.id = Some(scanner.value()?),
+            "\"method\"" => parts.method = Some(scanner.value()?),
+            "\"params\"" => parts.params = Body::scan_params(scanner)?,
+            "\"result\"" => parts.result = Body::scan_result(scanner)?,
+            "\"error\"" => parts.error = Body::scan(scanner)?,
             _ => {
                 scanner.value()?;
             }
         }
         Ok(())
     });
-    walked.and_then(|()| scanner.end()).map_err(|_| NoMessage::NotJson(scanner.at()))?;
-    Ok(parts)
+    walked.and_then(|()| scanner.end()).map_err(|_| NoMessage::NotJson(scanner.at()))
 }
 
 /// What a line from the client is.
@@ -121,11 +119,12 @@ pub enum FromClient<'a> {
 /// Reads a line from the client.
 #[must_use]
 pub fn from_client(text: &str) -> FromClient<'_> {
-    let parts = match parts(text) {
-        Ok(parts) => parts,
+    let mut parts = Parts::default();
+    match read(text, &mut parts) {
+        Ok(()) => {}
         Err(NoMessage::NotJson(at)) => return FromClient::NotJson(at),
         Err(NoMessage::NotAnObject) => return FromClient::Invalid(None),
-    };
+    }
     let id = parts.id.and_then(Id::read);
     if parts.method.is_none() && (parts.result.is_present() || parts.error.is_present()) {
         return FromClient::Response;
@@ -156,15 +155,15 @@ pub enum FromServer<'a> {
 
 /// Reads a line from the server: one message, or several where it is a batch (A14, A15).
 pub fn from_server(text: &str) -> Messages<'_> {
-    let (one, many) = match parts(text) {
-        Ok(parts) => (Some(server_message(parts)), None),
-        Err(NoMessage::NotJson(_)) => (Some(FromServer::Noise), None),
+    let mut parts = Parts::default();
+    match read(text, &mut parts) {
+        Ok(()) => Messages { one: Some(server_message(parts)), many: None },
+        Err(NoMessage::NotJson(_)) => Messages { one: Some(FromServer::Noise), many: None },
         Err(NoMessage::NotAnObject) => match list::array(text) {
-            Some(items) => (None, Some(items)),
-            None => (Some(FromServer::Noise), None),
+            Some(items) => Messages { one: None, many: Some(items) },
+            None => Messages { one: Some(FromServer::Noise), many: None },
         },
-    };
-    Messages { one, many }
+    }
 }
 
 /// The messages of a line.
@@ -178,9 +177,14 @@ impl<'a> Iterator for Messages<'a> {
     type Item = FromServer<'a>;
 
     fn next(&mut self) -> Option<FromServer<'a>> {
-        let item = |item| parts(item).map_or(FromServer::Noise, server_message);
-        self.one.take().or_else(|| self.many.as_mut()?.next().map(item))
+        self.one.take().or_else(|| self.many.as_mut()?.next().map(one_of_many))
     }
+}
+
+/// One element of a batch.
+fn one_of_many(text: &str) -> FromServer<'_> {
+    let mut parts = Parts::default();
+    read(text, &mut parts).map_or(FromServer::Noise, |()| server_message(parts))
 }
 
 fn server_message(parts: Parts<'_>) -> FromServer<'_> {

@@ -193,7 +193,8 @@ impl<C: Core> EventLoop<C> {
     }
 
     fn take_client(&mut self, batch: Batch) {
-        for piece in batch.pieces {
+        let limit = self.limits.line_bytes;
+        for piece in batch.cuts.into_iter().flat_map(|cut| cut.pieces(limit)) {
             self.expect_work(&piece);
             self.tell(match piece {
                 Piece::Line(line) => Event::ClientLine(line),
@@ -207,7 +208,8 @@ impl<C: Core> EventLoop<C> {
     }
 
     fn take_server(&mut self, generation: Generation, batch: Batch) {
-        for piece in batch.pieces {
+        let limit = self.limits.line_bytes;
+        for piece in batch.cuts.into_iter().flat_map(|cut| cut.pieces(limit)) {
             self.expect_work(&piece);
             self.tell(match piece {
                 Piece::Line(line) => Event::ServerLine(generation, line),

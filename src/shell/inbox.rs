@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use super::lines::Piece;
+use super::lines::{Cut, Piece};
 use crate::bridge::Generation;
 
 /// Batches of one reader that the loop has not finished, at most.
@@ -48,7 +48,7 @@ pub(super) enum Woken {
 
 /// What one read completed. The end travels with the lines, so that it cannot overtake them.
 pub(super) struct Batch {
-    pub(super) pieces: Vec<Piece>,
+    pub(super) cuts: Vec<Cut>,
     /// Nothing follows.
     pub(super) end: bool,
 }
@@ -56,9 +56,9 @@ pub(super) struct Batch {
 impl Batch {
     /// Is it so much that there should be no second one at the same time?
     pub(super) fn is_large(&self) -> bool {
-        self.pieces
-            .iter()
-            .any(|piece| matches!(piece, Piece::Line(line) if line.bytes.len() >= LARGE))
+        let is_large =
+            |cut: &Cut| matches!(cut, Cut::One(Piece::Line(line)) if line.bytes.len() >= LARGE);
+        self.cuts.iter().any(is_large)
     }
 }
 

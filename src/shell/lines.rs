@@ -3,7 +3,7 @@
 //! The reader appends what it has read to [`Lines::room`] and calls [`Lines::split`].
 //!
 //! ```text
-//!  read ──▶ landing ──▶ short lines, copied out
+//!  read ──▶ landing ──▶ short lines, copied out together
 //!              └─ a long one begins ──▶ a buffer of its own, grown and given away as the line
 //! ```
 //!
@@ -32,6 +32,53 @@ pub enum Piece {
     Line(Line),
     /// A line that went over the limit.
     Overlong,
+}
+
+/// What one read completed, on its way from the reader to the loop.
+#[derive(Debug)]
+pub enum Cut {
+    /// Several short lines with their line feeds. Each gets memory of its own only where it is used
+    /// and freed: what one thread takes and another gives back costs more than the rest of it.
+    Short(Vec<u8>),
+    /// One alone.
+    One(Piece),
+}
+
+impl Cut {
+    /// What is in it, for the `limit` that it was read with.
+    #[must_use]
+    pub fn pieces(self, limit: usize) -> Pieces {
+        let (lines, one) = match self {
+            Cut::Short(lines) => (lines, None),
+            Cut::One(piece) => (Vec::new(), Some(piece)),
+        };
+        Pieces { lines, at: 0, one, limit }
+    }
+}
+
+/// The pieces of one cut.
+#[derive(Debug)]
+pub struct Pieces {
+    lines: Vec<u8>,
+    /// Bytes of `lines` that were given out.
+    at: usize,
+    one: Option<Piece>,
+    limit: usize,
+}
+
+impl Iterator for Pieces {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        while let Some(length) = sys::find_byte(b'\n', &self.lines[self.at..]) {
+            let line = self.lines[self.at..self.at + length].to_vec();
+            self.at += length + 1;
+            if let Some(piece) = finished(line, true, self.limit) {
+                return Some(piece);
+            }
+        }
+        self.one.take()
+    }
 }
 
 /// One input on its way from bytes to lines.
@@ -65,20 +112,29 @@ impl Lines {
     }
 
     /// Moves all complete lines into `out`.
-    pub fn split(&mut self, out: &mut Vec<Piece>) {
+    pub fn split(&mut self, out: &mut Vec<Cut>) {
         let mut start = 0;
-        while let Some(found) = sys::find_byte(b'\n', &self.buffer[self.seen..]) {
+        // What came in parts ends with the first line feed, if it does.
+        if let Some(found) = sys::find_byte(b'\n', &self.buffer[self.seen..]) {
             let end = self.seen + found;
-            self.seen = end + 1;
             if mem::take(&mut self.discarding) {
-                out.push(Piece::Overlong);
+                out.push(Cut::One(Piece::Overlong));
+                start = end + 1;
             } else if let Some(landing) = self.landing.take() {
-                out.extend(self.give_away(end, landing));
-            } else {
-                let line = self.buffer[start..end].to_vec();
-                out.extend(finished(line, true, self.limit));
+                out.extend(self.give_away(end, landing).map(Cut::One));
             }
-            start = self.seen;
+            let last = sys::find_last_byte(b'\n', &self.buffer);
+            if let Some(last) = last.filter(|last| *last >= start) {
+                let lines = &self.buffer[start..=last];
+                let is_alone = sys::find_byte(b'\n', lines) == Some(lines.len() - 1);
+                if is_alone {
+                    let line = lines[..lines.len() - 1].to_vec();
+                    out.extend(finished(line, true, self.limit).map(Cut::One));
+                } else {
+                    out.push(Cut::Short(lines.to_vec()));
+                }
+                start = last + 1;
+            }
         }
         self.buffer.drain(..start);
         // The carriage return and the mark at the start do not count, but are not known yet.
@@ -92,13 +148,13 @@ impl Lines {
     }
 
     /// The input is at its end: what stands there without a line feed (A3).
-    pub fn finish(&mut self, out: &mut Vec<Piece>) {
+    pub fn finish(&mut self, out: &mut Vec<Cut>) {
         let rest = mem::take(&mut self.buffer);
         self.seen = 0;
         if mem::take(&mut self.discarding) {
-            out.push(Piece::Overlong);
+            out.push(Cut::One(Piece::Overlong));
         } else {
-            out.extend(finished(rest, false, self.limit));
+            out.extend(finished(rest, false, self.limit).map(Cut::One));
         }
     }
 
@@ -145,7 +201,8 @@ mod tests {
         }
         lines.finish(&mut out);
         let shown: Vec<String> = out
-            .iter()
+            .into_iter()
+            .flat_map(|cut| cut.pieces(limit))
             .map(|piece| match piece {
                 Piece::Overlong => "overlong".to_owned(),
                 Piece::Line(line) => {
@@ -199,7 +256,8 @@ mod tests {
             }
             lines.finish(&mut out);
             let sizes: Vec<usize> = out
-                .iter()
+                .into_iter()
+                .flat_map(|cut| cut.pieces(1 << 20))
                 .map(|piece| match piece {
                     Piece::Line(line) => line.bytes.len(),
                     Piece::Overlong => 0,

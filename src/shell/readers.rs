@@ -131,15 +131,15 @@ struct Reading {
 impl Reading {
     /// Hands on the complete lines; false when nobody takes them any more.
     fn send(&mut self) -> bool {
-        let mut pieces = Vec::new();
-        self.lines.split(&mut pieces);
-        pieces.is_empty() || self.send_batch(Batch { pieces, end: false })
+        let mut cuts = Vec::new();
+        self.lines.split(&mut cuts);
+        cuts.is_empty() || self.send_batch(Batch { cuts, end: false })
     }
 
     fn send_end(mut self) {
-        let mut pieces = Vec::new();
-        self.lines.finish(&mut pieces);
-        self.send_batch(Batch { pieces, end: true });
+        let mut cuts = Vec::new();
+        self.lines.finish(&mut cuts);
+        self.send_batch(Batch { cuts, end: true });
     }
 
     fn send_batch(&self, batch: Batch) -> bool {

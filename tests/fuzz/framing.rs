@@ -87,7 +87,7 @@ fn cut(rng: &mut Rng, input: &[u8], limit: usize, most: u64) -> Result<Vec<Piece
         rest = after;
     }
     lines.finish(&mut out);
-    Ok(out)
+    Ok(out.into_iter().flat_map(|cut| cut.pieces(limit)).collect())
 }
 
 /// The whole input, cut at its line feeds.
