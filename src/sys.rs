@@ -28,19 +28,39 @@ fn checked(result: libc::ssize_t) -> io::Result<usize> {
 
 // ---- what a static program leaves out ----
 
-/// Says that the bounds of a thread's stack are unknown. The standard library asks for them at the
-/// start of each thread, only to word the message of an overflow; the C library's answer reads
-/// `/proc/self/maps` with `scanf`, which is 106 KB of a static program.
-// SAFETY: the name is the C library's, and so are the arguments; an error is one of its answers,
-// after which nobody looks at the attributes.
-#[cfg(all(target_os = "linux", target_env = "gnu", target_feature = "crt-static"))]
-#[unsafe(no_mangle)]
-extern "C" fn pthread_getattr_np(
-    _thread: libc::pthread_t,
-    _attributes: *mut libc::pthread_attr_t,
-) -> libc::c_int {
-    libc::ENOSYS
-}
+// Two names of the C library that would bring along what nobody here uses, a tenth of a static
+// program. They are weak: where the library's own are linked for another reason, those count.
+//
+// - `pthread_getattr_np`: the standard library asks for the bounds of each thread's stack, only to
+//   word the message of an overflow; the answer reads `/proc/self/maps` with `scanf`. Here it says
+//   that it does not know (ENOSYS).
+// - `__libc_resp`: each thread's place for the state of the name resolver. Here it is the place and
+//   no more; nobody resolves names.
+#[cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_arch = "x86_64",
+    target_feature = "crt-static"
+))]
+std::arch::global_asm!(
+    ".pushsection .text.pthread_getattr_np,\"ax\",@progbits",
+    ".weak pthread_getattr_np",
+    ".type pthread_getattr_np,@function",
+    "pthread_getattr_np:",
+    "mov eax, {not_known}",
+    "ret",
+    ".size pthread_getattr_np, . - pthread_getattr_np",
+    ".popsection",
+    ".pushsection .tbss.__libc_resp,\"awT\",@nobits",
+    ".weak __libc_resp",
+    ".type __libc_resp,@object",
+    ".p2align 3",
+    "__libc_resp:",
+    ".zero 8",
+    ".size __libc_resp, 8",
+    ".popsection",
+    not_known = const libc::ENOSYS,
+);
 
 // ---- signals ----
 
@@ -379,6 +399,21 @@ pub(crate) fn find_last_byte(byte: u8, text: &[u8]) -> Option<usize> {
     }
     #[cfg(not(target_os = "linux"))]
     text.iter().rposition(|there| *there == byte)
+}
+
+// ---- terminals ----
+
+/// How many columns the terminal has that stdout or stderr is; `None` where neither is one.
+pub(crate) fn columns() -> Option<usize> {
+    let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
+    for fd in [libc::STDOUT_FILENO, libc::STDERR_FILENO] {
+        // SAFETY: this request fills one live structure of its kind.
+        let result = unsafe { libc::ioctl(fd, libc::TIOCGWINSZ, &raw mut size) };
+        if result == 0 && size.ws_col > 0 {
+            return Some(usize::from(size.ws_col));
+        }
+    }
+    None
 }
 
 // ---- memory ----

@@ -32,16 +32,14 @@ impl Bridge {
             return self.modern_server_line(&text, line.ended);
         }
         self.line = Some(Arc::clone(&text));
-        for message in wire::from_server(&text) {
-            match message {
-                FromServer::Response(id, outcome) => self.server_replied(id, outcome),
-                FromServer::Request(id, method, params) => self.server_asked(&id, &method, &params),
-                FromServer::Notification(method, params) => self.server_noted(&method, &params),
-                // Half a line of a process that ended is no message and no noise (H12).
-                FromServer::Noise if !line.ended => {}
-                FromServer::Noise => self.server_noise(&text),
-            }
-        }
+        wire::from_server(&text, &mut |message| match message {
+            FromServer::Response(id, outcome) => self.server_replied(id, outcome),
+            FromServer::Request(id, method, params) => self.server_asked(&id, &method, &params),
+            FromServer::Notification(method, params) => self.server_noted(&method, &params),
+            // Half a line of a process that ended is no message and no noise (H12).
+            FromServer::Noise if !line.ended => {}
+            FromServer::Noise => self.server_noise(&text),
+        });
         self.line = None;
     }
 
@@ -69,11 +67,11 @@ impl Bridge {
     /// A request of the server (H7): a ping, a question, or nothing we know.
     fn server_asked(&mut self, id: &Id, method: &str, params: &Body<'_>) {
         if method == "ping" {
-            return self.tell_server(wire::response(Some(id.text()), "\"result\":{}")); // E26
+            return self.answer_server(id, "\"result\":{}"); // E26
         }
         match questions::read(method, params) {
             Some(Ok(asked)) => self.question(id.clone(), asked),
-            Some(Err(refusal)) => self.tell_server(wire::response(Some(id.text()), &refusal)),
+            Some(Err(refusal)) => self.answer_server(id, &refusal),
             None => self.refuse_server(id),
         }
     }
@@ -81,7 +79,7 @@ impl Bridge {
     /// A request of the server that nobody here knows, or may ask (H7, E2).
     pub(super) fn refuse_server(&mut self, id: &Id) {
         let refusal = "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}";
-        self.tell_server(wire::response(Some(id.text()), refusal));
+        self.answer_server(id, refusal);
     }
 
     /// A notification of the server (H9).

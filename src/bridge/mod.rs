@@ -37,6 +37,7 @@ mod telling;
 mod upstream;
 mod visits;
 
+use crate::message::wire::{self, Id};
 use ambient::Ambient;
 use chain::Chains;
 use front::Front;
@@ -183,6 +184,12 @@ impl Bridge {
 
     fn tell_server(&mut self, line: impl Into<Frame>) {
         self.push(Effect::ToServer(line.into()));
+    }
+
+    /// Answers a request of the server at once: nobody but the server made this line.
+    fn answer_server(&mut self, id: &Id, outcome: &str) {
+        let frame = Frame::from(wire::response(Some(id.text()), outcome)).as_reply();
+        self.push(Effect::ToServer(frame));
     }
 
     #[inline(never)] // called from everywhere

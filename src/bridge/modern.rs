@@ -173,20 +173,18 @@ impl Bridge {
 
     /// A line of the server.
     pub(super) fn modern_server_line(&mut self, text: &Arc<String>, ended: bool) {
-        for message in wire::from_server(text) {
-            match message {
-                FromServer::Noise if ended => self.say_noise(text),
-                FromServer::Noise => {}
-                // No request goes down in 2026-07-28 (E2).
-                FromServer::Request(id, ..) => self.refuse_server(&id),
-                FromServer::Notification(method, params) => {
-                    let mut out = String::new();
-                    self.write_with_stream(&mut out, &params.object().unwrap_or_default());
-                    self.tell_client(wire::notification(&method, &out));
-                }
-                FromServer::Response(id, outcome) => self.pass_answer(text, id, outcome),
+        wire::from_server(text, &mut |message| match message {
+            FromServer::Noise if ended => self.say_noise(text),
+            FromServer::Noise => {}
+            // No request goes down in 2026-07-28 (E2).
+            FromServer::Request(id, ..) => self.refuse_server(&id),
+            FromServer::Notification(method, params) => {
+                let mut out = String::new();
+                self.write_with_stream(&mut out, &params.object().unwrap_or_default());
+                self.tell_client(wire::notification(&method, &out));
             }
-        }
+            FromServer::Response(id, outcome) => self.pass_answer(text, id, outcome),
+        });
     }
 
     fn pass_answer(

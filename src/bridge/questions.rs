@@ -129,9 +129,22 @@ impl Bridge {
         }
     }
 
-    /// The one answer to a request of the server's.
+    /// The one answer to a request of the server's, one of ours.
     pub(super) fn reply(&mut self, server_id: &Id, kind: Kind, outcome: &str) {
-        self.tell_server(wire::response(Some(server_id.text()), outcome));
+        self.answer_server(server_id, outcome);
+        self.note_digestion(kind);
+    }
+
+    /// The one answer to a question, one of the client's.
+    fn pass_reply(&mut self, question: &Question, outcome: &str) {
+        if let Source::Server(server_id) = &question.source {
+            self.tell_server(wire::response(Some(server_id.text()), outcome));
+            self.note_digestion(question.asked.kind);
+        }
+    }
+
+    /// A server that has been told its folders needs a moment to look at them (E20).
+    fn note_digestion(&mut self, kind: Kind) {
         if kind == Kind::Roots {
             self.ambient.digesting = self.now.after(DIGEST_MS);
         }
@@ -508,7 +521,7 @@ impl Bridge {
         self.chains.all.insert(id, chain);
         for question in answered {
             if let Some(answer) = &question.answer {
-                self.reply_to(&question, answer);
+                self.pass_reply(&question, answer);
             }
         }
     }

@@ -176,13 +176,13 @@ impl Bridge {
     /// A line of the server: a message, or a batch with at least one.
     pub(super) fn relay_server_line(&mut self, text: String, ended: bool) {
         let mut passes = false;
-        for message in wire::from_server(&text) {
+        wire::from_server(&text, &mut |message| {
             passes |= match message {
                 FromServer::Noise => false,
                 FromServer::Request(..) | FromServer::Notification(..) => true,
                 FromServer::Response(id, outcome) => self.relay_response(id, &outcome),
             };
-        }
+        });
         if passes {
             self.tell_client(with_line_feed(text));
         } else if ended && self.relay.is_some() {

@@ -138,17 +138,16 @@ pub(super) fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
     let token = leg.progress_token.as_deref()?;
     let waiting = chain.progress.flush(token)?;
     // A batch may hold several, for this call and for others.
-    let found = wire::from_server(&waiting.line).filter_map(|message| match message {
-        FromServer::Notification(_, Body::Object(params)) => Some(params),
-        FromServer::Notification(..)
-        | FromServer::Request(..)
-        | FromServer::Response(..)
-        | FromServer::Noise => None,
-    });
-    let found = found.filter(|params| {
+    let is_it = |params: &Object<'_>| {
         let call = params.get(key::PROGRESS_TOKEN).and_then(wire::own_number).map(ServerId);
         call == chain.call && notes::progress_value(params).as_ref() == Some(&waiting.value)
+    };
+    let mut found = None;
+    wire::from_server(&waiting.line, &mut |message| {
+        if let FromServer::Notification(_, Body::Object(params)) = message {
+            found = Some(params).filter(is_it).or(found.take());
+        }
     });
-    let params = notes::progress(token, &found.last()?);
+    let params = notes::progress(token, &found?);
     Some(wire::notification("notifications/progress", &params))
 }

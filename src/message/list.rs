@@ -31,16 +31,16 @@ pub fn array(raw: &str) -> Option<Items<'_>> {
     scanner.takes(b'[').then_some(Items { scanner, is_first: true })
 }
 
-/// Writes an array of raw items.
-pub fn push_array<T: AsRef<str>>(out: &mut String, items: impl IntoIterator<Item = T>) {
-    out.push('[');
-    for (at, item) in items.into_iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        out.push_str(item.as_ref());
+/// Writes an array of raw items. One function for all kinds of them: it would stand in the program
+/// six times.
+pub fn push_array<'i>(out: &mut String, items: &mut dyn Iterator<Item = Cow<'i, str>>) {
+    let mut before = "[";
+    for item in items {
+        out.push_str(before);
+        out.push_str(&item);
+        before = ",";
     }
-    out.push(']');
+    out.push_str(if before == "[" { "[]" } else { "]" });
 }
 
 /// An entry of a list of tools: what must be known of each of them, found by the walk that reads

@@ -7,6 +7,7 @@ use super::object::{self, Object, Writer, is_key, is_number, is_string};
 use super::refusal::Refusal;
 use super::results::kept_meta;
 use super::vocabulary::key;
+use std::borrow::Cow;
 
 /// How far a progress update says the work is; `None` when that is no number (F3).
 #[must_use]
@@ -154,8 +155,8 @@ impl Filter {
             }
         }
         if !self.uris.is_empty() {
-            let uris = self.uris.iter().map(|uri| object::quoted(uri));
-            list::push_array(granted.open("resourceSubscriptions"), uris);
+            let mut uris = self.uris.iter().map(|uri| Cow::Owned(object::quoted(uri)));
+            list::push_array(granted.open("resourceSubscriptions"), &mut uris);
         }
         granted.end();
     }

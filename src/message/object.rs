@@ -445,10 +445,12 @@ pub trait Text {
 }
 
 impl Text for String {
+    #[inline(never)]
     fn push(&mut self, c: char) {
         String::push(self, c);
     }
 
+    #[inline(never)]
     fn push_str(&mut self, text: &str) {
         String::push_str(self, text);
     }

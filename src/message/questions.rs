@@ -228,7 +228,7 @@ fn without_execution(raw: &str) -> Cow<'_, str> {
         None => tool.to_owned(),
     });
     let mut out = String::with_capacity(raw.len());
-    push_array(&mut out, tools);
+    push_array(&mut out, &mut tools.map(Cow::Owned));
     Cow::Owned(out)
 }
 

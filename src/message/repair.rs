@@ -16,18 +16,19 @@ pub type Findings = Vec<String>;
 /// The repaired value of a result's array member, for any list but that of tools.
 #[must_use]
 pub fn items(method: Method, raw: &str) -> Cow<'_, str> {
-    each(raw, |entry| item(method, entry))
+    each(raw, &|entry| item(method, entry))
 }
 
 fn item(method: Method, entry: &str) -> Cow<'_, str> {
     match method {
-        Method::PromptsList => {
-            edit(entry, |name, value| is_key(name, "arguments").then(|| each(value, without_nulls)))
-        }
+        Method::PromptsList => edit(entry, &|name, value| {
+            is_key(name, "arguments").then(|| each(value, &without_nulls))
+        }),
         Method::ToolsCall => block(entry),
-        Method::PromptsGet => edit(entry, |name, value| {
+        Method::PromptsGet => edit(entry, &|name, value| {
             let is_list = value.starts_with('[');
-            is_key(name, "content").then(|| if is_list { each(value, block) } else { block(value) })
+            is_key(name, "content")
+                .then(|| if is_list { each(value, &block) } else { block(value) })
         }),
         Method::ToolsList
         | Method::ResourcesList
@@ -43,27 +44,27 @@ fn item(method: Method, entry: &str) -> Cow<'_, str> {
 
 /// A content block: its own nulls, and those of the resource in it.
 fn block(entry: &str) -> Cow<'_, str> {
-    edit(entry, |name, value| is_key(name, "resource").then(|| without_nulls(value)))
+    edit(entry, &|name, value| is_key(name, "resource").then(|| without_nulls(value)))
 }
 
 fn without_nulls(entry: &str) -> Cow<'_, str> {
-    edit(entry, |_, _| None)
+    edit(entry, &|_, _| None)
 }
 
 /// An array whose null entries are gone and whose other entries went through `repair`.
-fn each<'a>(raw: &'a str, repair: impl Fn(&'a str) -> Cow<'a, str>) -> Cow<'a, str> {
+fn each<'a>(raw: &'a str, repair: &dyn Fn(&'a str) -> Cow<'a, str>) -> Cow<'a, str> {
     let Some(entries) = array(raw) else {
         return Cow::Borrowed(raw);
     };
     let mut out = String::with_capacity(raw.len());
-    push_array(&mut out, entries.filter(|entry| *entry != "null").map(repair));
+    push_array(&mut out, &mut entries.filter(|entry| *entry != "null").map(repair));
     Cow::Owned(out)
 }
 
 /// An object without its null members; `change` may give others a new value.
 fn edit<'a>(
     entry: &'a str,
-    change: impl Fn(&str, &'a str) -> Option<Cow<'a, str>>,
+    change: &dyn Fn(&str, &'a str) -> Option<Cow<'a, str>>,
 ) -> Cow<'a, str> {
     if !entry.contains("null") {
         return Cow::Borrowed(entry);
@@ -115,7 +116,7 @@ pub fn tools<'a>(raw: &'a str, tools: &[Tool<'a>], found: &mut Findings) -> Cow<
     sort_by_name(&mut named);
     let order = named.iter().map(|(_, at)| *at).chain(nameless);
     let mut out = String::with_capacity(raw.len() + 64);
-    push_array(&mut out, order.map(|at| texts[at].as_ref()));
+    push_array(&mut out, &mut order.map(|at| Cow::Borrowed(texts[at].as_ref())));
     Cow::Owned(out)
 }
 
@@ -213,7 +214,8 @@ pub fn completion(raw: Option<&str>) -> Cow<'_, str> {
     }
     match many {
         Some(items) => {
-            push_array(writer.open("values"), items.take(MOST_COMPLETIONS));
+            let kept = &mut items.take(MOST_COMPLETIONS).map(Cow::Borrowed);
+            push_array(writer.open("values"), kept);
             writer.raw("hasMore", "true");
         }
         None => writer.raw("values", "[]"),

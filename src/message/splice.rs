@@ -42,6 +42,7 @@ impl Part {
 pub struct Frame {
     own: Vec<u8>,
     more: Vec<Part>,
+    is_reply: bool,
 }
 
 impl Frame {
@@ -93,6 +94,18 @@ impl Frame {
         self.len() == 0
     }
 
+    /// The same, made because the other side asked: whoever asks and does not read makes it wait.
+    #[must_use]
+    pub fn as_reply(self) -> Self {
+        Frame { is_reply: true, ..self }
+    }
+
+    /// Was it made because the other side asked?
+    #[must_use]
+    pub fn is_reply(&self) -> bool {
+        self.is_reply
+    }
+
     /// Its pieces in their order.
     pub fn into_parts(self) -> impl Iterator<Item = Part> {
         iter::once(Part::Own(self.own)).chain(self.more)
@@ -101,7 +114,7 @@ impl Frame {
 
 impl From<Vec<u8>> for Frame {
     fn from(own: Vec<u8>) -> Self {
-        Frame { own, more: Vec::new() }
+        Frame { own, more: Vec::new(), is_reply: false }
     }
 }
 

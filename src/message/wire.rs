@@ -1,6 +1,6 @@
 //! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
 
-use super::list::{self, Items};
+use super::list;
 use super::object::{self, Body, Text, is_integer, is_string};
 use super::scan::Scanner;
 use crate::bounds::LONGEST_ID;
@@ -153,31 +153,17 @@ pub enum FromServer<'a> {
     Noise,
 }
 
-/// Reads a line from the server: one message, or several where it is a batch (A14, A15).
-pub fn from_server(text: &str) -> Messages<'_> {
+/// Reads a line from the server: one message, or several where it is a batch (A14, A15). Gives each
+/// away at once: a message is much to move about.
+pub fn from_server<'a>(text: &'a str, each: &mut dyn FnMut(FromServer<'a>)) {
     let mut parts = Parts::default();
     match read(text, &mut parts) {
-        Ok(()) => Messages { one: Some(server_message(parts)), many: None },
-        Err(NoMessage::NotJson(_)) => Messages { one: Some(FromServer::Noise), many: None },
+        Ok(()) => each(server_message(parts)),
+        Err(NoMessage::NotJson(_)) => each(FromServer::Noise),
         Err(NoMessage::NotAnObject) => match list::array(text) {
-            Some(items) => Messages { one: None, many: Some(items) },
-            None => Messages { one: Some(FromServer::Noise), many: None },
+            Some(items) => items.map(one_of_many).for_each(each),
+            None => each(FromServer::Noise),
         },
-    }
-}
-
-/// The messages of a line.
-#[derive(Debug)]
-pub struct Messages<'a> {
-    one: Option<FromServer<'a>>,
-    many: Option<Items<'a>>,
-}
-
-impl<'a> Iterator for Messages<'a> {
-    type Item = FromServer<'a>;
-
-    fn next(&mut self) -> Option<FromServer<'a>> {
-        self.one.take().or_else(|| self.many.as_mut()?.next().map(one_of_many))
     }
 }
 
@@ -356,7 +342,8 @@ mod tests {
     #[test]
     fn batches_are_taken_apart() {
         let text = r#"[{"jsonrpc":"2.0","method":"n"},{"jsonrpc":"2.0","id":3,"result":{}},5]"#;
-        let messages: Vec<_> = from_server(text).collect();
+        let mut messages = Vec::new();
+        from_server(text, &mut |message| messages.push(message));
         assert!(matches!(messages[0], FromServer::Notification(..)));
         assert!(matches!(messages[1], FromServer::Response(Some("3"), Ok(_))));
         assert!(matches!(messages[2], FromServer::Noise));

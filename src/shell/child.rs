@@ -9,6 +9,7 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -40,6 +41,8 @@ pub(crate) struct Wiring<'a> {
     pub(crate) line_limit: usize,
     pub(crate) low_water: usize,
     pub(crate) inbox: &'a Post,
+    /// Where its stderr goes; `None`: to ours.
+    pub(crate) stderr: Option<OwnedFd>,
 }
 
 /// A running server process, or one that has ended and is still being read.
@@ -67,11 +70,12 @@ impl Server {
     pub(crate) fn start(
         launch: &Launch,
         generation: Generation,
-        wiring: &Wiring<'_>,
+        mut wiring: Wiring<'_>,
     ) -> Result<Self, String> {
         let mut command = Command::new(&launch.program);
         command.args(&launch.args).env_clear().envs(launch.env.iter().map(|(n, v)| (n, v)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.stderr(wiring.stderr.take().map_or_else(Stdio::inherit, Stdio::from));
         command.process_group(0);
         if let Some(cwd) = &launch.cwd {
             if !cwd.is_dir() {
@@ -87,7 +91,7 @@ impl Server {
         let mut child = command.spawn().map_err(|error| unstartable(launch, &error))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let pid = i32::try_from(child.id()).unwrap_or(0);
-        match pipes.map(|pipes| connect(pipes, generation, wiring)) {
+        match pipes.map(|pipes| connect(pipes, generation, &wiring)) {
             Some(Ok((input, reader))) => Ok(Server {
                 generation,
                 pid,
@@ -129,18 +133,24 @@ impl Server {
         self.input.as_ref().map_or(0, Outlet::queued)
     }
 
+    /// Of those, the answers to its own requests.
+    pub(crate) fn queued_replies(&mut self) -> usize {
+        self.input.as_mut().map_or(0, Outlet::queued_replies)
+    }
+
     /// Bytes pushed and not flushed.
     pub(crate) fn unflushed(&self) -> usize {
         self.input.as_ref().map_or(0, Outlet::unflushed)
     }
 
-    /// Begins the ladder; one that runs goes on as it is.
-    pub(crate) fn stop(&mut self, now: Time, grace_ms: u64) {
+    /// Begins the ladder: its stdin closes, and after so many milliseconds come the signals. One that
+    /// runs goes on as it is.
+    pub(crate) fn stop(&mut self, now: Time, term_ms: u64, kill_ms: u64) {
         if self.ladder.is_none() {
             self.input = None;
             self.ladder = Some(Ladder {
-                term_at: Some(now.after(grace_ms / 3)),
-                kill_at: Some(now.after(grace_ms)),
+                term_at: Some(now.after(term_ms)),
+                kill_at: Some(now.after(kill_ms)),
             });
         }
     }

@@ -1,6 +1,6 @@
 //! The only clock: milliseconds since the program started.
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use crate::bridge::Time;
 
@@ -29,6 +29,12 @@ impl Clock {
         let passed = Self::instant().duration_since(self.start);
         Duration::from_millis(moment.0).saturating_sub(passed)
     }
+}
+
+/// Seconds since 1970, for a report.
+#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the clock")]
+pub(crate) fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs())
 }
 
 /// Stretches of time that do not count for the core.

@@ -193,13 +193,14 @@ impl<C: Core> EventLoop<C> {
     }
 
     fn take_client(&mut self, batch: Batch) {
-        let limit = self.limits.line_bytes;
-        for piece in batch.cuts.into_iter().flat_map(|cut| cut.pieces(limit)) {
-            self.expect_work(&piece);
-            self.tell(match piece {
-                Piece::Line(line) => Event::ClientLine(line),
-                Piece::Overlong => Event::ClientOverlong,
-            });
+        for cut in batch.cuts {
+            for piece in cut.pieces(self.limits.line_bytes) {
+                self.expect_work(&piece);
+                self.tell(match piece {
+                    Piece::Line(line) => Event::ClientLine(line),
+                    Piece::Overlong => Event::ClientOverlong,
+                });
+            }
         }
         self.client_permits.give_back();
         if batch.end {
@@ -208,13 +209,14 @@ impl<C: Core> EventLoop<C> {
     }
 
     fn take_server(&mut self, generation: Generation, batch: Batch) {
-        let limit = self.limits.line_bytes;
-        for piece in batch.cuts.into_iter().flat_map(|cut| cut.pieces(limit)) {
-            self.expect_work(&piece);
-            self.tell(match piece {
-                Piece::Line(line) => Event::ServerLine(generation, line),
-                Piece::Overlong => Event::ServerOverlong(generation),
-            });
+        for cut in batch.cuts {
+            for piece in cut.pieces(self.limits.line_bytes) {
+                self.expect_work(&piece);
+                self.tell(match piece {
+                    Piece::Line(line) => Event::ServerLine(generation, line),
+                    Piece::Overlong => Event::ServerOverlong(generation),
+                });
+            }
         }
         if let Some(server) = &mut self.server {
             server.give_permit_back();
@@ -347,7 +349,7 @@ impl<C: Core> EventLoop<C> {
                 let grace = self.limits.shutdown_grace_ms;
                 let named = self.server.as_mut().filter(|s| s.generation == generation);
                 if let Some(server) = named {
-                    server.stop(self.now, grace);
+                    server.stop(self.now, grace / 3, grace);
                 }
             }
             Effect::Say(level, text) => self.console.say(level, &text),
@@ -361,13 +363,14 @@ impl<C: Core> EventLoop<C> {
             line_limit: self.limits.line_bytes,
             low_water: self.limits.buffer_bytes / LOW_WATER,
             inbox: &self.post,
+            stderr: None,
         };
         let started = if self.server.is_some() {
             Err("the server before it has not ended".to_owned())
         } else if self.leaving.is_some() {
             Err("the bridge is ending".to_owned())
         } else {
-            Server::start(&self.launch, generation, &wiring)
+            Server::start(&self.launch, generation, wiring)
         };
         self.follow_ups.push_back(match started {
             Ok(server) => {
@@ -419,6 +422,7 @@ impl<C: Core> EventLoop<C> {
         let waiting = Waiting {
             for_client: self.to_client.queued(),
             for_server: self.server.as_ref().map_or(0, Server::queued),
+            replies: self.server.as_mut().map_or(0, Server::queued_replies),
             // Besides, each side may have one more such line in its reader's hands.
             kept: self.core.kept_bytes() + 2 * self.largest,
         };
@@ -459,7 +463,7 @@ impl<C: Core> EventLoop<C> {
         }
         let grace = self.limits.shutdown_grace_ms;
         if let Some(server) = &mut self.server {
-            server.stop(self.now, grace);
+            server.stop(self.now, grace / 3, grace);
         }
         self.strays.hurry(self.now, self.now.after(grace));
         self.leaving = Some(Leaving::new(code.max(self.least_code), self.now, grace));

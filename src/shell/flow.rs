@@ -8,7 +8,10 @@
 //! |---|---|---|
 //! | the client | its room | client and server |
 //! | the server | half of its room | the client; not the server, which may read only once it is read |
-//! | the server | its room | the server: it makes us answer and does not read, its own lock-up |
+//! | the server, in answer to its own requests | its room | the server: its own lock-up |
+//!
+//! Whatever a client makes us write must never keep the server from being read: one that answers
+//! before it reads on would wait for us, and we for it.
 
 /// The client is slow when more than this waits in spite of a writer thread.
 const SLOW: usize = 256 << 10;
@@ -18,6 +21,8 @@ const SLOW: usize = 256 << 10;
 pub(super) struct Waiting {
     pub(super) for_client: usize,
     pub(super) for_server: usize,
+    /// Of these, answers that the server asked for.
+    pub(super) replies: usize,
     /// In the core.
     pub(super) kept: usize,
 }
@@ -42,12 +47,13 @@ impl Flow {
     /// Takes note of the bytes that wait, of `bound` in all. `Some`: the client has become slow, or
     /// has caught up.
     pub(super) fn update(&mut self, waiting: Waiting, bound: usize) -> Option<bool> {
-        let Waiting { for_client, for_server, kept } = waiting;
+        let Waiting { for_client, for_server, replies, kept } = waiting;
         let room = |others: usize| bound.saturating_sub(others).max(bound / 16);
         let for_server_room = room(kept + for_client);
         hold(&mut self.client_full, for_client, room(kept + for_server));
         hold(&mut self.server_full, for_server, for_server_room / 2);
-        hold(&mut self.server_stuck, for_server, for_server_room);
+        // Not until half is gone: the server may need to be read before anything goes.
+        self.server_stuck = replies > for_server_room;
         let slow = for_client > if self.client_slow { 0 } else { SLOW };
         let changed = slow != self.client_slow;
         self.client_slow = slow;
@@ -96,9 +102,9 @@ mod tests {
             (160, 0, 0, false, false),
             (0, 80, 0, false, false),
             (0, 81, 0, true, false),
-            (0, 161, 0, true, true),
-            (0, 81, 0, true, true),
-            (0, 80, 0, true, false),
+            (0, 161, 0, true, false),
+            (0, 1000, 0, true, false),
+            (0, 41, 0, true, false),
             (0, 40, 0, false, false),
             // Less room for one where others need it.
             (60, 0, 100, false, false),
@@ -111,10 +117,9 @@ mod tests {
             (11, 0, 400, true, true),
             (5, 0, 400, false, false),
             (0, 6, 400, true, false),
-            (0, 11, 400, true, true),
             (0, 0, 400, false, false),
         ] {
-            flow.update(Waiting { for_client, for_server, kept }, 160);
+            flow.update(Waiting { for_client, for_server, kept, replies: 0 }, 160);
             let holds = (flow.holds_client(), flow.holds_server());
             let expected = (holds_client, holds_server);
             assert_eq!(holds, expected, "{for_client} {for_server} {kept}");
@@ -122,9 +127,25 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_asks_and_does_not_read_is_held_up() {
+        let mut flow = Flow::default();
+        for (for_client, for_server, replies, holds_server) in [
+            (0, 160, 160, false),
+            (0, 161, 161, true),
+            (0, 161, 160, false),
+            // Free at once where there is room again: it may have to be read first.
+            (100, 70, 70, true),
+            (0, 70, 70, false),
+        ] {
+            flow.update(Waiting { for_client, for_server, replies, kept: 0 }, 160);
+            assert_eq!(flow.holds_server(), holds_server, "{for_client} {for_server} {replies}");
+        }
+    }
+
+    #[test]
     fn the_end_of_input_is_not_held_up() {
         let mut flow = Flow::default();
-        flow.update(Waiting { for_client: 101, for_server: 101, kept: 0 }, 100);
+        flow.update(Waiting { for_client: 101, for_server: 101, replies: 101, kept: 0 }, 100);
         assert!(flow.holds_client());
         flow.input_ends();
         assert!(!flow.holds_client());

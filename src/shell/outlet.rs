@@ -15,6 +15,7 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 use std::mem;
+use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::inbox::{Post, Woken};
@@ -115,6 +116,10 @@ pub(crate) struct Outlet {
     shared: Arc<Shared>,
     batch: Frames,
     batch_bytes: usize,
+    /// Bytes taken since the beginning.
+    taken: u64,
+    /// Where among them the replies stand that may still wait.
+    replies: VecDeque<Range<u64>>,
     /// The thread tells the loop here that much has been written, or nothing more can be.
     news: Post,
     /// The thread tells when its bytes fall below this, and when they are all written.
@@ -130,6 +135,8 @@ impl Outlet {
             shared: Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() }),
             batch: Frames::default(),
             batch_bytes: 0,
+            taken: 0,
+            replies: VecDeque::new(),
             news,
             low_water,
             has_thread: false,
@@ -139,6 +146,14 @@ impl Outlet {
 
     /// Takes a frame; it leaves with the next [`Outlet::flush`].
     pub(crate) fn push(&mut self, frame: Frame) {
+        let end = self.taken + frame.len() as u64;
+        if frame.is_reply() {
+            match self.replies.back_mut() {
+                Some(last) if last.end == self.taken => last.end = end,
+                _ => self.replies.push_back(self.taken..end),
+            }
+        }
+        self.taken = end;
         self.batch_bytes += frame.len();
         for part in frame.into_parts() {
             self.batch.parts.push_back(part);
@@ -148,6 +163,19 @@ impl Outlet {
     /// Bytes taken that the system has not.
     pub(crate) fn queued(&self) -> usize {
         self.batch_bytes + self.shared.lock().bytes
+    }
+
+    /// Of the bytes that are queued, those of replies.
+    pub(crate) fn queued_replies(&mut self) -> usize {
+        if self.replies.is_empty() {
+            return 0;
+        }
+        let written = self.taken - self.queued() as u64;
+        while self.replies.front().is_some_and(|reply| reply.end <= written) {
+            self.replies.pop_front();
+        }
+        let waits = |reply: &Range<u64>| reply.end - reply.start.max(written);
+        usize::try_from(self.replies.iter().map(waits).sum::<u64>()).unwrap_or(usize::MAX)
     }
 
     /// Bytes of this wake-up, not flushed.

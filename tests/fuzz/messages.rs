@@ -27,7 +27,8 @@ pub(crate) fn check(text: &str) -> Verdict {
     if seen != expected {
         return Err(format!("A8 {seen}, expected {expected}"));
     }
-    let seen: Vec<String> = wire::from_server(text).map(|message| shown(&message)).collect();
+    let mut seen: Vec<String> = Vec::new();
+    wire::from_server(text, &mut |message| seen.push(shown(&message)));
     let expected = from_server(text);
     if seen != expected {
         return Err(format!("A16 {seen:?}, expected {expected:?}"));
