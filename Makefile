@@ -9,13 +9,13 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN    := $(TARGET)/release/mcp-uplift
 LOG    := $(TARGET)/test.log
 
-.PHONY: release dynamic check test sim fuzz mutants demo install uninstall vendor size clean help
+.PHONY: release dynamic check test sim fuzz mutants bench demo install uninstall vendor size clean help
 
 # Static, and at a fixed address: position-independent, the tables that a static program relocates
 # itself by would be 55 KB of it.
 # Random bytes come by a system call: looking for a function to call by name needs a dynamic linker,
 # and without one a device file would be opened.
-STATIC := -C target-feature=+crt-static -C relocation-model=static \
+STATIC := -C target-feature=+crt-static -C relocation-model=static -C link-arg=-Wl,--no-eh-frame-hdr \
 	--cfg getrandom_backend=\"linux_getrandom\"
 
 release:   ## one static binary: target/release/mcp-uplift
@@ -49,6 +49,15 @@ fuzz:      ## play each fuzz target for SECONDS on all cores, optimized, e.g. ma
 mutants:   ## plant faults in the core, one by one, and see the checks catch them, e.g. make mutants ONLY=lane
 	$(CARGO) build --locked --example mutants
 	CARGO="$(CARGO)" $(TARGET)/debug/examples/mutants $(TARGET)/mutants $(ONLY)
+
+bench: release ## measure what the bridge costs and write it into README.md; QUICK=1 only shows it
+	$(if $(QUICK),,$(CARGO) build --locked --example bench-table)
+	@BRIDGE="$(BIN) --" BRIDGE_PARALLEL="$(BIN) --parallel 32 --" BENCH_BUILD="$(TARGET)/bench" \
+	bench/bench.py $(if $(QUICK),--quick,--json bench/results.json --check bench/targets.json) \
+	&& status=0 || status=$$?; \
+	[ -n "$(QUICK)" ] || [ $$status -gt 1 ] || \
+	$(TARGET)/debug/examples/bench-table bench/results.json README.md; \
+	exit $$status
 
 demo: release ## a checked conversation with a legacy server through the bridge
 	$(CARGO) build --locked --examples

@@ -6,8 +6,9 @@
 //! ```
 //!
 //! The numbers' defaults stand in [`crate::bridge::Limits`]; all else about a flag in its line of
-//! the table.
+//! the table. `check` has a table of its own, read in the same way.
 
+mod check;
 mod draft;
 mod environment;
 mod flags;
@@ -20,10 +21,12 @@ use std::ffi::OsString;
 use lexopt::{Arg, Parser};
 
 use crate::bridge::Settings;
+use crate::check::options::Options as CheckOptions;
 use crate::shell::{Launch, Verbosity};
-use draft::Draft;
-use flags::{Flag, Slot, Takes};
-pub use help::help;
+use check::CHECK;
+use draft::{Draft, Rest};
+use flags::{BRIDGE, Flag, Slot, Takes};
+pub use help::{check_help, help};
 
 /// What the command line asks for.
 #[derive(Debug)]
@@ -34,6 +37,15 @@ pub enum Request {
     Version,
     /// Serve a command.
     Run(Box<Options>),
+    /// `check`: see how far a command is from 2026-07-28.
+    Check(Box<CheckOptions>),
+    /// `check --help`.
+    CheckHelp,
+    /// `check --list-rules`.
+    ListRules {
+        /// For programs.
+        is_json: bool,
+    },
 }
 
 /// Everything the command line decides.
@@ -59,31 +71,35 @@ pub fn parse(
     words: impl IntoIterator<Item = OsString>,
     variables: &[(OsString, OsString)],
 ) -> Result<Request, UsageError> {
-    let mut parser = Parser::from_args(words.into_iter().collect::<Vec<_>>());
+    let words = words.into_iter().collect::<Vec<_>>();
+    let is_check = words.first().is_some_and(|word| word == "check");
+    let command = if is_check { CHECK } else { BRIDGE };
+    let mut parser = Parser::from_args(words.into_iter().skip(usize::from(is_check)));
     let mut draft = Draft::default();
-    loop {
+    let (program, args) = loop {
         if let Some(mut rest) = parser.try_raw_args()
             && rest.next_if(|word| word == "--").is_some()
         {
-            let mut command = rest.collect::<Vec<_>>().into_iter();
-            return draft.finish(command.next(), command.collect(), variables);
+            let mut words = rest.collect::<Vec<_>>().into_iter();
+            break (words.next(), words.collect());
         }
         let flag = match parser.next().map_err(|error| UsageError(explain(error)))? {
-            None => return draft.finish(None, Vec::new(), variables),
-            Some(Arg::Value(program)) if program == "check" => {
-                let text = "'check' is not in this release; for a program of that name: -- check";
+            None => break (None, Vec::new()),
+            Some(Arg::Value(program)) if program == "check" && !is_check => {
+                let text = "'check' goes before its options; for a program of that name: -- check";
                 return Err(UsageError(text.to_owned()));
             }
             Some(Arg::Value(program)) => {
-                let rest = parser.raw_args().map(Iterator::collect).unwrap_or_default();
-                return draft.finish(Some(program), rest, variables);
+                break (
+                    Some(program),
+                    parser.raw_args().map(Iterator::collect).unwrap_or_default(),
+                );
             }
-            Some(Arg::Long(name)) => flags::named(name)?,
-            Some(Arg::Short(letter)) => flags::lettered(letter)?,
+            Some(Arg::Long(name)) => flags::named(command.flags, name)?,
+            Some(Arg::Short(letter)) => flags::lettered(command.flags, letter)?,
         };
         match &flag.takes {
-            Takes::Help => return Ok(Request::Help),
-            Takes::Version => return Ok(Request::Version),
+            Takes::Ask(request) => return Ok(request()),
             Takes::Nothing(act) => act(&mut draft),
             Takes::Text(set) => {
                 set(&mut draft, &value_of(flag, &mut parser)?).map_err(|e| about(flag, &e))?;
@@ -91,7 +107,7 @@ pub fn parse(
             Takes::Number { unit, least, slot } => {
                 let value = unit.parse(&value_of(flag, &mut parser)?, *least);
                 let value = value.map_err(|e| about(flag, &e))?;
-                match slot(&mut draft.settings.limits) {
+                match slot(&mut draft) {
                     Slot::Time(time) => *time = value,
                     Slot::Size(size) => {
                         *size = usize::try_from(value).map_err(|_| about(flag, "too large"))?;
@@ -99,7 +115,8 @@ pub fn parse(
                 }
             }
         }
-    }
+    };
+    (command.finish)(draft, Rest { program, args, variables })
 }
 
 fn about(flag: &Flag, what: &str) -> UsageError {
@@ -126,5 +143,7 @@ pub fn from_process() -> Result<Request, UsageError> {
     parse(env::args_os().skip(1), &env::vars_os().collect::<Vec<_>>())
 }
 
+#[cfg(test)]
+mod check_tests;
 #[cfg(test)]
 mod tests;

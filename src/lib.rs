@@ -39,6 +39,7 @@ pub mod args;
 pub(crate) mod blocks;
 pub mod bounds;
 pub mod bridge;
+pub mod check;
 pub mod message;
 pub mod shell;
 #[allow(unsafe_code)] // the calls of the system

@@ -5,12 +5,17 @@ use std::process::ExitCode;
 
 use mcp_uplift::args::{self, Request, UsageError};
 use mcp_uplift::bridge::Level;
+use mcp_uplift::check::{self, report::list};
 use mcp_uplift::shell::{self, Console, Verbosity};
 
 fn main() -> ExitCode {
     match args::from_process() {
         Ok(Request::Help) => print(&args::help()),
         Ok(Request::Version) => print(concat!("mcp-uplift ", env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Request::CheckHelp) => print(&args::check_help()),
+        Ok(Request::ListRules { is_json: true }) => print(&list::json()),
+        Ok(Request::ListRules { is_json: false }) => print(&list::text()),
+        Ok(Request::Check(options)) => check::run(&options),
         Ok(Request::Run(options)) => {
             shell::run(options.settings, options.launch, options.verbosity)
         }

@@ -3,10 +3,18 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
+use super::check::Wishes;
 use super::environment::{self, Given};
 use super::{Options, Request, UsageError};
 use crate::bridge::{ServerEra, Settings};
 use crate::shell::{Launch, Verbosity};
+
+/// What stands after the options, and our environment.
+pub(super) struct Rest<'a> {
+    pub(super) program: Option<OsString>,
+    pub(super) args: Vec<OsString>,
+    pub(super) variables: &'a [(OsString, OsString)],
+}
 
 /// Options on their way: as typed, not yet checked against each other.
 #[derive(Default)]
@@ -17,34 +25,41 @@ pub(super) struct Draft {
     cwd: Option<PathBuf>,
     pub(super) no_new_privs: bool,
     pub(super) verbosity: Verbosity,
+    pub(super) check: Wishes,
 }
 
 impl Draft {
     /// Checks what no single flag can, and completes it.
-    pub(super) fn finish(
-        mut self,
-        program: Option<OsString>,
-        args: Vec<OsString>,
-        variables: &[(OsString, OsString)],
-    ) -> Result<Request, UsageError> {
-        let Some(program) = program.filter(|program| !program.is_empty()) else {
-            let text = "expected a command: mcp-uplift [OPTIONS] -- COMMAND [ARGS...]; see --help";
-            return Err(UsageError(text.to_owned()));
-        };
-        let base = Path::new(&program).file_name().unwrap_or(&program);
+    pub(super) fn finish(mut self, rest: Rest<'_>) -> Result<Request, UsageError> {
+        let launch = self.launch(rest, "mcp-uplift [OPTIONS] -- COMMAND [ARGS...]; see --help")?;
+        let base = Path::new(&launch.program).file_name().unwrap_or(&launch.program);
         self.settings.command_name = base.to_string_lossy().into_owned();
-        let env =
-            environment::for_child(variables, self.inherit_env, &self.env).map_err(|name| {
-                let name = name.display();
-                UsageError(format!(
-                    "--env: '{name}' is not set here; set it or write --env {name}=VALUE"
-                ))
-            })?;
         Ok(Request::Run(Box::new(Options {
             settings: self.settings,
-            launch: Launch { program, args, env, cwd: self.cwd, no_new_privs: self.no_new_privs },
+            launch,
             verbosity: self.verbosity,
         })))
+    }
+
+    /// The command and what it finds around it; without one the error says what is usual.
+    pub(super) fn launch(&mut self, rest: Rest<'_>, usage: &str) -> Result<Launch, UsageError> {
+        let Some(program) = rest.program.filter(|program| !program.is_empty()) else {
+            return Err(UsageError(["expected a command: ", usage].concat()));
+        };
+        let (all, given) = (self.inherit_env, &self.env);
+        let env = environment::for_child(rest.variables, all, given).map_err(|name| {
+            let name = name.display();
+            UsageError(format!(
+                "--env: '{name}' is not set here; set it or write --env {name}=VALUE"
+            ))
+        })?;
+        let (cwd, no_new_privs) = (self.cwd.take(), self.no_new_privs);
+        Ok(Launch { program, args: rest.args, env, cwd, no_new_privs })
+    }
+
+    /// The values of the variables that were named, as the command has them.
+    pub(super) fn secrets(&self, launch: &Launch) -> Vec<String> {
+        environment::values(&launch.env, &self.env)
     }
 }
 

@@ -63,6 +63,13 @@ pub(super) fn for_child(
     Ok(env)
 }
 
+/// What the given variables say in the child's environment; those that say nothing are left out.
+pub(super) fn values(env: &[(OsString, OsString)], given: &[Given]) -> Vec<String> {
+    let is_given = |name: &OsString| given.iter().any(|given| given.name == *name);
+    let said = env.iter().filter(|(name, value)| !value.is_empty() && is_given(name));
+    said.map(|(_, value)| value.to_string_lossy().into_owned()).collect()
+}
+
 fn is_passed(name: &OsStr) -> bool {
     let name = name.as_bytes();
     PASSED.iter().copied().flatten().any(|passed| match passed.strip_suffix('*') {

@@ -1,8 +1,9 @@
 //! `--help`, printed from the table.
 
+use super::check::CHECK;
+use super::draft::Draft;
 use super::environment::PASSED;
-use super::flags::{FLAGS, Flag, Group, Slot, Takes};
-use crate::bridge::Limits;
+use super::flags::{BRIDGE, Flag, Group, Slot, Takes};
 
 const WIDTH: usize = 80;
 
@@ -14,6 +15,7 @@ Serves a legacy stdio MCP server to MCP 2026-07-28 clients.
 
 Usage: mcp-uplift [OPTIONS] -- COMMAND [ARGS...]
        mcp-uplift COMMAND [ARGS...]
+       mcp-uplift check ...   how far a server is from 2026-07-28: check --help
 
 Everything after COMMAND, or after --, belongs to the server's command line.
 ";
@@ -26,20 +28,55 @@ completed a handshake or ended under a legacy client, or stdin or stdout failed;
 2 wrong usage, or COMMAND could not be started; 128+N ended by signal N.
 ";
 
+const CHECK_HEAD: &str = "\
+Checks how far a stdio MCP server is from MCP 2026-07-28, alone and behind
+mcp-uplift. It is started several times; no tool is called but with --call.
+
+Usage: mcp-uplift check [OPTIONS] [--] COMMAND [ARGS...]
+       mcp-uplift check --list-rules
+
+Everything after COMMAND, or after --, belongs to the server's command line.
+";
+
+const CHECK_TAIL: &str = "
+Times: 500 or 500ms, 30s, 2m, 1h.
+
+Exit status: 0 ready; 1 findings; 2 wrong usage, or COMMAND could not be started
+or never answered; 3 a fault of the check itself; 130 interrupted.
+";
+
 /// The text of `--help`.
 #[must_use]
 pub fn help() -> String {
-    let mut text = HEAD.to_owned();
-    for (group, title) in [
+    let groups = [
         (Group::Server, "The server"),
         (Group::Protocol, "Protocol"),
         (Group::Limits, "Limits"),
         (Group::Messages, "Messages"),
-    ] {
+    ];
+    page(HEAD, BRIDGE.flags, &groups, TAIL)
+}
+
+/// The text of `check --help`.
+#[must_use]
+pub fn check_help() -> String {
+    let groups = [
+        (Group::Server, "The server"),
+        (Group::Rules, "What is checked"),
+        (Group::Times, "Times"),
+        (Group::Report, "The report"),
+        (Group::Instead, "Instead of a check"),
+    ];
+    page(CHECK_HEAD, CHECK.flags, &groups, CHECK_TAIL)
+}
+
+fn page(head: &str, flags: &[Flag], groups: &[(Group, &str)], tail: &str) -> String {
+    let mut text = head.to_owned();
+    for (group, title) in groups {
         text += "\n";
         text += title;
         text += ":\n";
-        for flag in FLAGS.iter().filter(|flag| flag.group == group) {
+        for flag in flags.iter().filter(|flag| flag.group == *group) {
             push_flag(&mut text, flag);
         }
     }
@@ -47,7 +84,7 @@ pub fn help() -> String {
     let names: Vec<&str> = PASSED.iter().copied().flatten().copied().collect();
     text += "  ";
     push_wrapped(&mut text, &names.join(" "), 2);
-    text + TAIL
+    text + tail
 }
 
 fn push_flag(text: &mut String, flag: &Flag) {
@@ -77,7 +114,7 @@ fn default(flag: &Flag) -> String {
     let Takes::Number { unit, slot, .. } = &flag.takes else {
         return flag.default.to_owned();
     };
-    match slot(&mut Limits::default()) {
+    match slot(&mut Draft::default()) {
         Slot::Size(size) => unit.show(u64::try_from(*size).unwrap_or(u64::MAX)),
         Slot::Time(time) => unit.show(*time),
     }

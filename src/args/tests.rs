@@ -124,7 +124,7 @@ fn wrong_usage_says_what_was_expected() {
         (&[][..], "expected a command"),
         (&["--"], "expected a command"),
         (&[""], "expected a command"),
-        (&["check", "cat"], "'check' is not in this release"),
+        (&["-q", "check", "cat"], "'check' goes before its options"),
         (&["--parallell=2", "cat"], "did you mean '--parallel'?"),
         (&["--max-line", "1", "cat"], "did you mean '--max-line-bytes'?"),
         (&["--max-request", "1", "cat"], "did you mean '--max-request-ms'?"),
@@ -243,7 +243,9 @@ fn help_fits_and_shows_all() {
     for flag in FLAGS {
         assert!(text.contains(&format!("--{}", flag.name)), "{}", flag.name);
     }
-    for part in ["[16MiB]", "[64MiB]", "[5m]", "[1500ms]", "[0]", "LC_*", "https_proxy"] {
+    for part in
+        ["mcp-uplift check", "[16MiB]", "[64MiB]", "[5m]", "[1500ms]", "[0]", "LC_*", "https_proxy"]
+    {
         assert!(text.contains(part), "{part}");
     }
 }

@@ -13,11 +13,12 @@
 //! pings and our signals are served.
 
 mod child;
-mod clock;
+pub(crate) mod clock;
 mod console;
 mod event_loop;
 mod flow;
 mod inbox;
+pub(crate) mod keeper;
 mod leaving;
 pub mod lines;
 mod outlet;

@@ -16,7 +16,7 @@ fn megabytes() -> u64 {
 const SMALL: (&[&str], u64) =
     (&["--max-buffer-bytes", "4MiB", "--max-line-bytes", "512KiB"], 4 << 10);
 
-const DEFAULT: (&[&str], u64) = (&[], 64 << 10);
+pub(crate) const DEFAULT: (&[&str], u64) = (&[], 64 << 10);
 
 /// Waits until nobody gets any further.
 fn stand_still(client: &Client, progress: impl Fn(&Client) -> u64) {
@@ -31,7 +31,7 @@ fn stand_still(client: &Client, progress: impl Fn(&Client) -> u64) {
 }
 
 /// The peak, which must not be above what these options allow.
-fn judge(client: &Client, what: &str, allowed_kb: u64) -> u64 {
+pub(crate) fn judge(client: &Client, what: &str, allowed_kb: u64) -> u64 {
     let peak = client.peak_kb();
     if peak == 0 || peak > allowed_kb + BESIDE_KB {
         client.fail(&format!("{what}: {peak} KB at the peak, {allowed_kb} KB may be queued"));

@@ -12,7 +12,7 @@ const BUFFER: [&str; 2] = ["--max-buffer-bytes", "1MiB"];
 const BOUND_KB: u64 = 10 * 1024;
 
 /// Waits until nothing moves between bridge and server any more.
-fn stand_still(client: &Client) {
+pub(crate) fn stand_still(client: &Client) {
     let (mut before, mut since) = (0, client.work.now());
     while client.work.now().since(since) < 300 {
         let memory = client.resident_kb() + client.log().len() as u64;

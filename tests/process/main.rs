@@ -15,9 +15,11 @@ mod client;
 mod confined;
 mod descriptors;
 mod dice;
+mod echo_server;
 mod endings;
 mod family;
 mod family_server;
+mod flood;
 mod full_pipes;
 mod inherited;
 mod kill_storm;
@@ -64,6 +66,8 @@ type Story = (&'static str, fn() -> String);
 const STORIES: &[Story] = &[
     ("hostile_servers", attacks::hostile_servers),
     ("hostile_clients", attacks::hostile_clients),
+    ("flood_both_ways", flood::large_echoes_fill_all_pipes),
+    ("flood_read_at_once", flood::large_calls_wait_for_a_server_that_writes),
     ("line_limits", line_limits::lines_at_the_limit),
     ("slow_client_ends", full_pipes::end_of_input_of_a_client_that_does_not_read),
     ("family", family::nobody_outlives_the_bridge),

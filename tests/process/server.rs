@@ -32,6 +32,7 @@ use std::time::Duration;
 use mcp_uplift::bridge::Time;
 
 use crate::attacker::attack;
+use crate::echo_server;
 use crate::family_server;
 use crate::json::Json;
 use crate::noise_server;
@@ -70,6 +71,9 @@ pub(crate) fn serve(folder: &Path, ways: &[String]) -> ExitCode {
         && word == "noise"
     {
         return noise_server::serve(seed.parse().unwrap_or(0));
+    }
+    if has(echo_server::ECHOES) {
+        return echo_server::serve(&work, has("late"));
     }
     let lines = read(work.clone());
     let is_mute = has("mute") || (has("second-is-mute") && run == 2);

@@ -16,7 +16,7 @@ pub(crate) fn settings(case: &Case) -> Result<Settings, String> {
     work.remove();
     match request {
         Ok(Request::Run(options)) => Ok(options.settings),
-        Ok(Request::Help | Request::Version) => Err("these arguments start nothing".to_owned()),
+        Ok(_) => Err("these arguments start nothing".to_owned()),
         Err(why) => Err(why.0),
     }
 }

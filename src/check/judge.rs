@@ -1,0 +1,591 @@
+//! What was seen becomes outcomes: one small function for each rule, by the contract's tables.
+
+use super::model::{Era, Frame, Outcome, Verdict, clean};
+use super::seen::{CallSeen, Listing, Probe, Reply, Seen};
+use crate::message::object::{Object, is_integer, is_object, is_string};
+use crate::message::vocabulary::{MODERN, Revision, code, key};
+use crate::message::{list, object};
+
+/// How a rule is judged.
+type Judge = fn(&Seen) -> Outcome;
+
+/// All rules, in the order of their ids.
+pub(super) const JUDGES: [(&str, Judge); 26] = [
+    ("MCP001", discover),
+    ("MCP002", stands_alone),
+    ("MCP004", result_type),
+    ("MCP005", cache_hints),
+    ("MCP006", ping),
+    ("MCP007", set_level),
+    ("MCP008", subscribe),
+    ("MCP009", listen),
+    ("MCP011", absent_resource),
+    ("MCP012", version_code),
+    ("MCP013", envelope),
+    ("MCP015", deprecated),
+    ("MCP017", order),
+    ("MCP018", identity),
+    ("RDY101", junk),
+    ("RDY102", ids),
+    ("RDY103", advertised_lists),
+    ("RDY104", version_refused),
+    ("RDY105", missing_meta),
+    ("RDY106", questions),
+    ("RDY107", unasked),
+    ("RDY108", unknown_method),
+    ("RDY109", deaths),
+    ("RDY110", end_of_input),
+    ("RDY111", core_tasks),
+    ("RDY112", calls),
+];
+
+// ---- outcomes ----
+
+/// Small functions, and never copied into their many callers: the program is to stay small.
+#[inline(never)]
+fn outcome(verdict: Verdict, found: &str) -> Outcome {
+    Outcome { verdict, found: found.to_owned(), method: "", evidence: Vec::new() }
+}
+
+fn pass() -> Outcome {
+    outcome(Verdict::Pass, "")
+}
+
+fn skip(why: &str) -> Outcome {
+    outcome(Verdict::Skip, why)
+}
+
+fn unclear(seen: &Seen, why: &str) -> Outcome {
+    outcome(Verdict::Inconclusive, seen.gave_up.unwrap_or(why))
+}
+
+/// An outcome that one probe shows.
+#[inline(never)]
+fn of(probe: &Probe, verdict: Verdict, found: &str) -> Outcome {
+    let mut outcome = shown(&probe.frames, verdict, found);
+    outcome.method = probe.method;
+    outcome
+}
+
+/// The same in the server's own words.
+#[inline(never)]
+fn said(probe: &Probe, verdict: Verdict, before: &str) -> Outcome {
+    let mut found = before.to_owned();
+    found.push_str(&probe.words);
+    of(probe, verdict, &found)
+}
+
+/// An outcome that some lines show.
+#[inline(never)]
+fn shown(frames: &[Frame], verdict: Verdict, found: &str) -> Outcome {
+    let mut outcome = outcome(verdict, found);
+    outcome.evidence = frames.to_vec();
+    outcome
+}
+
+/// The exchange in which the server told its capabilities.
+#[inline(never)]
+fn opening(seen: &Seen) -> Option<&Probe> {
+    [&seen.discover, &seen.initialize].into_iter().flatten().find(|probe| probe.is_result())
+}
+
+/// Why a rule that is for modern servers is not judged.
+#[inline(never)]
+fn not_modern(seen: &Seen) -> Option<Outcome> {
+    match seen.era {
+        Era::Modern | Era::Dual => None,
+        Era::Legacy => Some(skip(LEGACY)),
+        Era::Unknown => Some(unclear(seen, "no era could be made out")),
+    }
+}
+
+const LEGACY: &str = "the server is a legacy one";
+const NOT_ASKED: &str = "it was not asked";
+
+// ---- the opening ----
+
+fn discover(seen: &Seen) -> Outcome {
+    let Some(probe) = &seen.discover else { return unclear(seen, NOT_ASKED) };
+    let Some(result) = probe.result() else {
+        return said(probe, Verdict::Fail, "");
+    };
+    let versions = result.get("supportedVersions").and_then(list::array);
+    let is_listed = |mut versions: list::Items<'_>| {
+        versions.any(|version| object::string(version).is_some_and(|version| version == MODERN))
+    };
+    if !versions.is_some_and(is_listed) {
+        return of(probe, Verdict::Fail, "a result whose supportedVersions lacks 2026-07-28");
+    }
+    if !result.get("capabilities").is_some_and(is_object) {
+        return of(probe, Verdict::Fail, "a result without an object 'capabilities'");
+    }
+    pass()
+}
+
+fn stands_alone(seen: &Seen) -> Outcome {
+    let alone = seen.alone.as_ref();
+    let lists_alone = alone.is_some_and(Listing::works);
+    let evidence = |found: &str| match alone {
+        Some(list) => of(&list.probe, Verdict::Fail, found),
+        None => outcome(Verdict::Fail, found),
+    };
+    if let Some(fault) = negotiated(seen) {
+        return fault;
+    }
+    let is_accepted = matches!(seen.era, Era::Legacy | Era::Dual);
+    if !lists_alone {
+        if works(seen.plain.as_ref()) || works(seen.enveloped.as_ref()) {
+            return evidence("lists only after initialize");
+        }
+        if seen.lists_at_once() {
+            return evidence("lists only after server/discover");
+        }
+        if seen.era == Era::Legacy {
+            return evidence("initialize is needed first");
+        }
+        return unclear(seen, "no list was ever answered");
+    }
+    let Some(probe) = &seen.initialize else { return unclear(seen, "initialize was not tried") };
+    match seen.era {
+        Era::Legacy if is_accepted => {
+            of(probe, Verdict::Fail, "initialize is accepted by a server that is not modern")
+        }
+        Era::Dual => outcome(Verdict::Pass, "dual-era: initialize works, too"),
+        Era::Legacy | Era::Modern | Era::Unknown => match &probe.reply {
+            Reply::Error(raw) if raw.contains(MODERN) => pass(),
+            Reply::Error(_) => {
+                said(probe, Verdict::Warn, "initialize is refused without naming a version: ")
+            }
+            Reply::Result(_) | Reply::Silence(_) | Reply::Exited => {
+                said(probe, Verdict::Inconclusive, "initialize: ")
+            }
+        },
+    }
+}
+
+/// A version that no handshake may settle on.
+fn negotiated(seen: &Seen) -> Option<Outcome> {
+    let probe = seen.initialize.as_ref()?;
+    let version = probe.result()?.string("protocolVersion")?;
+    if Revision::named(&version).is_some() {
+        return None;
+    }
+    let mut found = "initialize settles on ".to_owned();
+    found.push_str(&clean(&version));
+    Some(of(probe, Verdict::Fail, &found))
+}
+
+fn works(listing: Option<&Listing>) -> bool {
+    listing.is_some_and(Listing::works)
+}
+
+/// Looks at each result of discover and the lists: one finding for those that are at fault.
+fn each_result(
+    seen: &Seen,
+    verdict: Verdict,
+    fault: &dyn Fn(&Object<'_>) -> Option<String>,
+    and_calls: bool,
+) -> Outcome {
+    let lists = seen.usable_lists();
+    let discover = seen.discover.iter().filter(|probe| probe.is_result());
+    let calls = seen.calls.iter().map(CallSeen::last);
+    let calls = calls.filter(|probe| and_calls && probe.is_result());
+    let mut probes: Vec<&Probe> = discover.collect();
+    probes.extend(lists.iter().map(|list| &list.probe).filter(|probe| probe.is_result()));
+    probes.extend(calls);
+    if probes.is_empty() {
+        return unclear(seen, "there was no result to look at");
+    }
+    let mut found = outcome(Verdict::Pass, "");
+    for probe in probes {
+        let Some(what) = fault(&probe.result().unwrap_or_default()) else { continue };
+        if found.verdict == Verdict::Pass {
+            found = of(probe, verdict, "");
+        } else {
+            found.evidence.extend_from_slice(&probe.frames);
+            found.found.push_str(", ");
+        }
+        found.found.push_str(probe.method);
+        found.found.push_str(": ");
+        found.found.push_str(&what);
+    }
+    found
+}
+
+fn result_type(seen: &Seen) -> Outcome {
+    let fault = |result: &Object<'_>| match result.get("resultType") {
+        Some("\"complete\"" | "\"input_required\"") => None,
+        Some(other) => Some("resultType ".to_owned() + &clean(other)),
+        None => Some("no resultType".to_owned()),
+    };
+    each_result(seen, Verdict::Fail, &fault, true)
+}
+
+fn cache_hints(seen: &Seen) -> Outcome {
+    let fault = |result: &Object<'_>| {
+        let is_ttl = |raw: &str| is_integer(raw) && !raw.starts_with('-');
+        let has_ttl = result.get("ttlMs").is_some_and(is_ttl);
+        let scope = result.string("cacheScope");
+        let has_scope = matches!(scope.as_deref(), Some("public" | "private"));
+        let what = match (has_ttl, has_scope) {
+            (true, true) => return None,
+            (false, true) => "no valid ttlMs",
+            (true, false) => "no valid cacheScope",
+            (false, false) => "no valid ttlMs and cacheScope",
+        };
+        Some(what.to_owned())
+    };
+    each_result(seen, Verdict::Fail, &fault, false)
+}
+
+fn identity(seen: &Seen) -> Outcome {
+    let fault = |result: &Object<'_>| {
+        let info = result.object("_meta").and_then(|meta| meta.object(key::SERVER_INFO));
+        let is_named = |info: Object<'_>| {
+            ["name", "version"].iter().all(|name| info.get(name).is_some_and(is_string))
+        };
+        (!info.is_some_and(is_named)).then(|| "no serverInfo".to_owned())
+    };
+    each_result(seen, Verdict::Warn, &fault, false)
+}
+
+fn envelope(seen: &Seen) -> Outcome {
+    if seen.lists_at_once() || works(seen.alone.as_ref()) || works(seen.enveloped.as_ref()) {
+        return pass();
+    }
+    match (&seen.plain, &seen.enveloped) {
+        (Some(plain), Some(enveloped)) if plain.works() => {
+            said(&enveloped.probe, Verdict::Fail, "")
+        }
+        _ => unclear(seen, "no list was ever answered"),
+    }
+}
+
+fn deprecated(seen: &Seen) -> Outcome {
+    let mut what = Vec::new();
+    let mut evidence = Vec::new();
+    if seen.capabilities().get("logging").is_some() {
+        what.push("logging is advertised");
+        evidence.extend_from_slice(opening(seen).map_or(&[], |probe| &probe.frames));
+    }
+    for (name, text) in [("roots/list", "roots/list was asked"), ("sampling", "sampling was asked")]
+    {
+        let used = seen.features.iter().find(|feature| feature.name == name && feature.is_observed);
+        if let Some(feature) = used {
+            what.push(text);
+            evidence.extend_from_slice(feature.frame.as_slice());
+        }
+    }
+    let in_calls = |call: &&CallSeen| match &call.last().reply {
+        Reply::Result(raw) => {
+            ["\"roots/list\"", "\"sampling/createMessage\""].iter().any(|m| raw.contains(m))
+        }
+        Reply::Error(_) | Reply::Silence(_) | Reply::Exited => false,
+    };
+    if let Some(call) = seen.calls.iter().find(in_calls) {
+        what.push("a tool asks for roots or sampling");
+        evidence.extend_from_slice(&call.last().frames);
+    }
+    if what.is_empty() { pass() } else { shown(&evidence, Verdict::Warn, &what.join(", ")) }
+}
+
+fn order(seen: &Seen) -> Outcome {
+    let first = seen.lists.first();
+    // Behind this program a legacy client is passed through, and gets the server's own order.
+    let [plain, enveloped] =
+        [&seen.plain, &seen.enveloped].map(|list| list.as_ref().filter(|_| !seen.is_wrapped));
+    let listings = [first, seen.again.as_ref(), seen.alone.as_ref(), plain, enveloped];
+    let named: Vec<_> = listings
+        .into_iter()
+        .flatten()
+        .filter_map(|list| list.names.as_ref().map(|names| (list, names)))
+        .collect();
+    let Some((_, names)) = named.first() else { return skip("no list was answered") };
+    if names.len() < 2 {
+        return skip("fewer than two items");
+    }
+    match named.iter().find(|(_, others)| others != names) {
+        None => pass(),
+        Some((list, others)) => {
+            let same = names.len() == others.len() && names.iter().all(|n| others.contains(n));
+            let found = if same { "another order each time" } else { "other items each time" };
+            of(&list.probe, Verdict::Warn, found)
+        }
+    }
+}
+
+fn advertised_lists(seen: &Seen) -> Outcome {
+    if !seen.era.is_modern() {
+        return skip(LEGACY);
+    }
+    match seen.lists.iter().find(|list| !list.works()) {
+        None => pass(),
+        Some(list) => {
+            let what = if list.probe.is_result() { " without its array: " } else { ": " };
+            said(&list.probe, Verdict::Fail, &(list.probe.method.to_owned() + what))
+        }
+    }
+}
+
+fn core_tasks(seen: &Seen) -> Outcome {
+    if seen.capabilities().get("tasks").is_some() {
+        let frames = opening(seen).map_or(&[][..], |probe| &probe.frames);
+        return shown(frames, Verdict::Warn, "the capability 'tasks' is advertised");
+    }
+    for listing in seen.usable_lists() {
+        let result = listing.probe.result().unwrap_or_default();
+        for tool in result.get("tools").and_then(list::array).into_iter().flatten() {
+            let support = Object::parse(tool).and_then(|tool| tool.object("execution"));
+            let support = support.and_then(|execution| execution.string("taskSupport"));
+            if matches!(support.as_deref(), Some("optional" | "required")) {
+                return of(&listing.probe, Verdict::Warn, "a tool has execution.taskSupport");
+            }
+        }
+    }
+    pass()
+}
+
+// ---- probes ----
+
+/// A method that is gone: -32601 is right, a result wrong, anything else a warning.
+fn removed(seen: &Seen, probe: Option<&Probe>) -> Outcome {
+    let Some(probe) = probe else { return unclear(seen, NOT_ASKED) };
+    match &probe.reply {
+        Reply::Result(_) => said(probe, Verdict::Fail, "answered with "),
+        Reply::Error(_) if probe.code() == Some(code::METHOD_NOT_FOUND) => pass(),
+        Reply::Error(_) => said(probe, Verdict::Warn, ""),
+        Reply::Silence(_) | Reply::Exited => said(probe, Verdict::Inconclusive, ""),
+    }
+}
+
+fn ping(seen: &Seen) -> Outcome {
+    removed(seen, seen.ping.as_ref())
+}
+
+fn set_level(seen: &Seen) -> Outcome {
+    removed(seen, seen.set_level.as_ref())
+}
+
+fn subscribe(seen: &Seen) -> Outcome {
+    let first = removed(seen, seen.subscribe.as_ref());
+    let second = removed(seen, seen.unsubscribe.as_ref());
+    let rank = |outcome: &Outcome| match outcome.verdict {
+        Verdict::Fail => 0,
+        Verdict::Warn => 1,
+        Verdict::Inconclusive => 2,
+        Verdict::Pass | Verdict::Skip => 3,
+    };
+    if rank(&second) < rank(&first) { second } else { first }
+}
+
+fn listen(seen: &Seen) -> Outcome {
+    let capabilities = seen.capabilities();
+    let offers =
+        |name: &str, flag: &str| capabilities.object(name).is_some_and(|offer| offer.is_true(flag));
+    let is_offered =
+        ["tools", "prompts", "resources"].iter().any(|name| offers(name, "listChanged"))
+            || offers("resources", "subscribe");
+    if !is_offered {
+        return skip("no changes are advertised");
+    }
+    let Some(listen) = &seen.listen else { return unclear(seen, NOT_ASKED) };
+    match &listen.fault {
+        None => pass(),
+        Some(fault) => of(&listen.probe, Verdict::Fail, fault),
+    }
+}
+
+fn absent_resource(seen: &Seen) -> Outcome {
+    if seen.capabilities().get("resources").is_none() {
+        return skip("no resources are advertised");
+    }
+    let Some(probe) = &seen.read else { return unclear(seen, NOT_ASKED) };
+    match &probe.reply {
+        Reply::Error(_) if probe.code() == Some(code::INVALID_PARAMS) => pass(),
+        Reply::Error(_) => said(probe, Verdict::Fail, ""),
+        Reply::Result(_) => {
+            let result = probe.result().unwrap_or_default();
+            let is_empty =
+                result.get("contents").and_then(list::array).is_none_or(|mut c| c.next().is_none());
+            if is_empty {
+                return of(probe, Verdict::Fail, "a result with empty contents");
+            }
+            of(probe, Verdict::Inconclusive, "a resource that nobody serves was read")
+        }
+        Reply::Silence(_) | Reply::Exited => said(probe, Verdict::Inconclusive, ""),
+    }
+}
+
+/// The code by which 2026-07-28 drafts refused a version.
+const OLD_VERSION_CODE: i64 = -32004;
+
+fn version_code(seen: &Seen) -> Outcome {
+    if let Some(why) = not_modern(seen) {
+        return why;
+    }
+    let Some(probe) = &seen.version else { return unclear(seen, NOT_ASKED) };
+    match probe.code() {
+        Some(code::UNSUPPORTED_VERSION) => pass(),
+        Some(OLD_VERSION_CODE) => said(probe, Verdict::Fail, ""),
+        _ => skip("RDY104 tells what became of an unknown version"),
+    }
+}
+
+fn version_refused(seen: &Seen) -> Outcome {
+    if let Some(why) = not_modern(seen) {
+        return why;
+    }
+    let Some(probe) = &seen.version else { return unclear(seen, NOT_ASKED) };
+    let error = probe.error().unwrap_or_default();
+    match probe.code() {
+        Some(OLD_VERSION_CODE) => skip("MCP012 tells that the code is an old one"),
+        Some(code::UNSUPPORTED_VERSION) => {
+            let data = error.object("data").unwrap_or_default();
+            if data.get("supported").and_then(list::array).is_some() {
+                return pass();
+            }
+            of(probe, Verdict::Fail, "error -32022 without data.supported")
+        }
+        _ => said(probe, Verdict::Fail, "version 1999-01-01: "),
+    }
+}
+
+fn missing_meta(seen: &Seen) -> Outcome {
+    if let Some(why) = not_modern(seen) {
+        return why;
+    }
+    let probes = [&seen.without_meta, &seen.version_only];
+    let is_right = |probe: &Probe| match probe.code() {
+        Some(code::INVALID_PARAMS) => true,
+        // What comes without an envelope may be taken for the other era.
+        Some(code::INVALID_REQUEST) => seen.era == Era::Dual,
+        _ => false,
+    };
+    if probes.iter().any(|probe| probe.is_none()) {
+        return unclear(seen, NOT_ASKED);
+    }
+    match probes.into_iter().flatten().find(|probe| !is_right(probe)) {
+        None => pass(),
+        Some(probe) => said(probe, Verdict::Warn, "without its _meta: "),
+    }
+}
+
+fn unknown_method(seen: &Seen) -> Outcome {
+    if let Some(why) = not_modern(seen) {
+        return why;
+    }
+    let Some(probe) = &seen.unknown else { return unclear(seen, NOT_ASKED) };
+    if probe.code() == Some(code::METHOD_NOT_FOUND) {
+        return pass();
+    }
+    said(probe, Verdict::Fail, "")
+}
+
+// ---- all along ----
+
+fn junk(seen: &Seen) -> Outcome {
+    if seen.junk.is_empty() {
+        return pass();
+    }
+    let mut found = "a line that is no message: ".to_owned();
+    found.push_str(&seen.junk.first().map(|frame| clean(&frame.text)).unwrap_or_default());
+    shown(&seen.junk, Verdict::Fail, &found)
+}
+
+fn ids(seen: &Seen) -> Outcome {
+    if seen.wrong_ids.is_empty() {
+        return pass();
+    }
+    shown(&seen.wrong_ids, Verdict::Fail, "an answer under another id, or a second one")
+}
+
+fn questions(seen: &Seen) -> Outcome {
+    if !seen.era.is_modern() {
+        return skip(LEGACY);
+    }
+    if seen.asked.is_empty() {
+        return pass();
+    }
+    shown(&seen.asked, Verdict::Fail, "the server sent a request")
+}
+
+fn unasked(seen: &Seen) -> Outcome {
+    if !seen.era.is_modern() {
+        return skip(LEGACY);
+    }
+    if seen.told.is_empty() {
+        return pass();
+    }
+    shown(&seen.told, Verdict::Fail, "a notification without a subscriptionId")
+}
+
+fn deaths(seen: &Seen) -> Outcome {
+    let Some((_, frames)) = seen.deaths.first() else { return pass() };
+    let mut methods: Vec<_> = seen.deaths.iter().map(|(method, _)| *method).collect();
+    methods.dedup();
+    let verdict = if seen.era.is_modern() { Verdict::Fail } else { Verdict::Warn };
+    shown(frames, verdict, &("the process ended on ".to_owned() + &methods.join(", ")))
+}
+
+fn end_of_input(seen: &Seen) -> Outcome {
+    if !seen.was_ended {
+        return unclear(seen, "no main process lived to its end");
+    }
+    if seen.outlives_input {
+        return outcome(Verdict::Warn, "still running 2 s after its stdin was closed");
+    }
+    pass()
+}
+
+fn calls(seen: &Seen) -> Outcome {
+    if seen.calls.is_empty() {
+        let why = if seen.era.is_modern() { "no --call was given" } else { LEGACY };
+        return skip(why);
+    }
+    let judged: Vec<_> = seen.calls.iter().map(call).collect();
+    let worst =
+        |verdict: Verdict| judged.iter().find(|outcome| outcome.verdict == verdict).cloned();
+    worst(Verdict::Fail).or_else(|| worst(Verdict::Inconclusive)).unwrap_or_else(pass)
+}
+
+fn call(call: &CallSeen) -> Outcome {
+    let (last, second) = (call.last(), &call.second);
+    if call.was_asked {
+        return of(last, Verdict::Fail, "the question came as a request of the server");
+    }
+    if let Some(result) = last.result() {
+        let requests = result.object("inputRequests").unwrap_or_default();
+        let has_requests = !requests.is_empty();
+        let are_questions = requests.iter().all(|(_, question)| is_question(question));
+        let is_content = result.get("content").is_some_and(|raw| raw.starts_with('['));
+        return match result.string("resultType").as_deref() {
+            Some("complete") if is_content => pass(),
+            Some("input_required") if has_requests && !are_questions => {
+                of(last, Verdict::Fail, "inputRequests that are no questions")
+            }
+            Some("input_required") if has_requests && second.is_some() => pass(),
+            Some("input_required") if has_requests => {
+                of(last, Verdict::Fail, "questions although no capability was declared")
+            }
+            Some("input_required") if result.get("requestState").is_some_and(is_string) => pass(),
+            _ => of(last, Verdict::Fail, "a result that is neither complete nor input_required"),
+        };
+    }
+    match last.code() {
+        Some(code::MISSING_CAPABILITY) if second.is_some() => {
+            of(last, Verdict::Fail, "error -32021 although the capabilities were declared")
+        }
+        Some(code::MISSING_CAPABILITY) => {
+            of(last, Verdict::Fail, "error -32021 without data.requiredCapabilities")
+        }
+        Some(-32003 | code::URL_REQUIRED) => said(last, Verdict::Fail, ""),
+        _ => said(last, Verdict::Inconclusive, ""),
+    }
+}
+
+/// Is it an entry of `inputRequests`?
+fn is_question(raw: &str) -> bool {
+    let method = Object::parse(raw).and_then(|question| question.string("method"));
+    let known = ["elicitation/create", "sampling/createMessage", "roots/list"];
+    method.is_some_and(|method| known.contains(&&*method))
+}

@@ -1,0 +1,477 @@
+//! One column: which processes are started, and what each is asked, in which order.
+//!
+//! ```text
+//!  A  discover, lists, first list again; the probes, where its lists work; its end
+//!  B  the list as the first frame        C  initialize, lists; the probes, if not on A
+//!  D  a version that does not exist      E...  replacements, and one for each --call
+//! ```
+
+use super::model::{Era, spellings};
+use super::options::Options;
+use super::seen::{CallSeen, Listen, Listing, Probe, Reply, Seen};
+use super::talk::{Envelope, Talk};
+use crate::message::equal::same_value;
+use crate::message::list::array;
+use crate::message::object::{Object, quoted};
+use crate::message::vocabulary::{code, key};
+use crate::shell::Launch;
+use crate::shell::keeper::Keeper;
+use std::borrow::Cow;
+
+/// Processes that may replace one that ended or hung.
+const MOST_REPLACEMENTS: usize = 6;
+
+/// Pages of a list that are read.
+const MOST_PAGES: usize = 20;
+
+/// How long a main process may take to end once its input is closed, and any other, in milliseconds.
+const MAIN_ENDS_MS: u64 = 2_000;
+const OTHER_ENDS_MS: u64 = 300;
+
+/// How long a legacy server is listened to after its handshake.
+const LISTENS_MS: u64 = 300;
+
+/// A list that a capability promises.
+struct List {
+    capability: &'static str,
+    method: &'static str,
+    member: &'static str,
+    /// What names an item.
+    name: &'static str,
+}
+
+const LISTS: [List; 4] = [
+    List { capability: "tools", method: "tools/list", member: "tools", name: "name" },
+    List { capability: "prompts", method: "prompts/list", member: "prompts", name: "name" },
+    List { capability: "resources", method: "resources/list", member: "resources", name: "uri" },
+    List {
+        capability: "resources",
+        method: "resources/templates/list",
+        member: "resourceTemplates",
+        name: "uriTemplate",
+    },
+];
+
+/// What runs a column.
+struct Column<'k> {
+    talk: Talk<'k>,
+    options: &'k Options,
+    say: &'k mut dyn FnMut(&str),
+    /// A URI that nobody serves.
+    absent: String,
+    replacements: usize,
+    /// A replacement has to shake hands first.
+    is_legacy_path: bool,
+}
+
+/// Runs all that a column takes. `say` hears what is being done; `absent` is a URI that nobody
+/// serves. `Err`: this signal told us to end.
+pub(super) fn column(
+    keeper: &mut Keeper,
+    launch: &Launch,
+    options: &Options,
+    is_wrapped: bool,
+    absent: &str,
+    say: &mut dyn FnMut(&str),
+) -> Result<Seen, i32> {
+    let mut talk = Talk::new(keeper, launch, options.budget_ms, spellings(&options.secrets));
+    talk.timeout_ms = options.timeout_ms;
+    talk.start_timeout_ms = options.start_timeout_ms;
+    talk.seen.is_wrapped = is_wrapped;
+    let mut column = Column {
+        talk,
+        options,
+        say,
+        absent: absent.to_owned(),
+        replacements: 0,
+        is_legacy_path: false,
+    };
+    column.run();
+    let Talk { mut seen, stopped, keeper, .. } = column.talk;
+    let era = seen.era;
+    seen.marks.note_era(era);
+    seen.last_stderr = keeper.stderr_lines().pop().unwrap_or_default();
+    stopped.map_or(Ok(seen), Err)
+}
+
+impl Column<'_> {
+    fn run(&mut self) {
+        if !self.open_modern() {
+            return;
+        }
+        let probes_on_a = self.talk.seen.era.is_modern() || self.talk.seen.lists_at_once();
+        if probes_on_a {
+            self.probes();
+        }
+        let is_main = probes_on_a && self.talk.has_child();
+        self.end(is_main);
+        // A server that stays silent at first is silent again.
+        let is_mute = !self.talk.seen.has_written && self.talk.seen.deaths.is_empty();
+        if !is_mute {
+            self.stand_alone();
+        }
+        self.open_legacy(!probes_on_a);
+        if self.talk.seen.era.is_modern() {
+            self.ask_for_version();
+            self.call_tools();
+        }
+    }
+
+    fn seen(&mut self) -> &mut Seen {
+        &mut self.talk.seen
+    }
+
+    // ---- A ----
+
+    /// Discover, the lists, the first one again. False where the command cannot be started.
+    fn open_modern(&mut self) -> bool {
+        (self.say)("server/discover");
+        if !self.talk.start(Some('A')) {
+            return false;
+        }
+        let discover = self.talk.ask("server/discover", "", Envelope::Whole);
+        let is_discovered = discover.result().is_some_and(|result| {
+            result.get("supportedVersions").is_some() || result.get("capabilities").is_some()
+        });
+        self.seen().discover = Some(discover);
+        if is_discovered {
+            self.seen().era = Era::Modern;
+        }
+        for list in self.promised() {
+            (self.say)(list.method);
+            if !self.talk.has_child() && !self.replace() {
+                break;
+            }
+            let listing = self.list(list, Envelope::Whole);
+            let is_silent = matches!(listing.probe.reply, Reply::Silence(_));
+            let has_type =
+                listing.probe.result().is_some_and(|result| result.get("resultType").is_some());
+            if has_type && listing.works() {
+                self.seen().era = Era::Modern;
+            }
+            self.seen().lists.push(listing);
+            if is_silent {
+                self.see_whether_it_lives();
+            }
+        }
+        let first = self.first_list();
+        if self.talk.seen.lists_at_once() && self.talk.has_child() {
+            self.seen().again = Some(self.list_now(first, Envelope::Whole));
+        }
+        true
+    }
+
+    /// The lists that are advertised, or that of tools where nothing is known.
+    fn promised(&self) -> Vec<&'static List> {
+        let seen = &self.talk.seen;
+        let capabilities = seen.capabilities();
+        let is_known = !capabilities.is_empty();
+        let is_promised = |list: &&List| {
+            if is_known {
+                capabilities.get(list.capability).is_some()
+            } else {
+                list.capability == "tools" && !seen.era.is_modern()
+            }
+        };
+        LISTS.iter().filter(is_promised).collect()
+    }
+
+    fn first_list(&self) -> &'static List {
+        self.promised().first().copied().unwrap_or(&LISTS[0])
+    }
+
+    fn list_now(&mut self, list: &'static List, envelope: Envelope<'_>) -> Listing {
+        (self.say)(list.method);
+        self.list(list, envelope)
+    }
+
+    /// All pages of a list.
+    fn list(&mut self, list: &'static List, envelope: Envelope<'_>) -> Listing {
+        let probe = self.talk.ask(list.method, "", envelope);
+        let tools = probe.result().and_then(|result| array(result.get("tools")?));
+        for tool in tools.into_iter().flatten() {
+            self.talk.seen.marks.note_tool(tool);
+        }
+        let mut names = names_of(&probe, list);
+        let mut cursor = cursor_of(&probe);
+        for _ in 1..MOST_PAGES {
+            let (Some(known), Some(next)) = (&mut names, cursor.take()) else { break };
+            let page = self.talk.ask(list.method, &format!("\"cursor\":{next}"), envelope);
+            let Some(more) = names_of(&page, list) else { break };
+            known.extend(more);
+            cursor = cursor_of(&page);
+        }
+        let mut listing = Listing { probe, names };
+        // A server need not have templates, and says so in its own way.
+        if list.member == "resourceTemplates"
+            && listing.probe.code() == Some(code::METHOD_NOT_FOUND)
+        {
+            listing.names = Some(Vec::new());
+        }
+        listing
+    }
+
+    // ---- B, C, D ----
+
+    fn stand_alone(&mut self) {
+        if self.talk.is_out_of_time() || !self.talk.start(Some('B')) {
+            return;
+        }
+        let listing = self.list_now(self.first_list(), Envelope::Whole);
+        self.seen().alone = Some(listing);
+        self.end(false);
+    }
+
+    /// The handshake of old, and what works behind it.
+    fn open_legacy(&mut self, with_probes: bool) {
+        if self.talk.is_out_of_time() {
+            return;
+        }
+        (self.say)("initialize");
+        if !self.talk.start(Some('C')) {
+            return;
+        }
+        if self.shake_hands() {
+            self.talk.pause(LISTENS_MS);
+            let modern = self.talk.seen.era.is_modern();
+            self.seen().era = if modern { Era::Dual } else { Era::Legacy };
+            let first = self.first_list();
+            let plain = self.list_now(first, Envelope::None);
+            self.seen().plain = Some(plain);
+            if !self.talk.seen.lists_at_once() {
+                let enveloped = self.list_now(first, Envelope::Whole);
+                self.seen().enveloped = Some(enveloped);
+            }
+            self.is_legacy_path = true;
+            if with_probes {
+                self.probes();
+            } else if !modern {
+                self.probes_of_offers(); // what it offers was not known before
+            }
+        }
+        self.end(with_probes && self.is_legacy_path);
+        self.is_legacy_path = false;
+    }
+
+    /// True where it was accepted.
+    fn shake_hands(&mut self) -> bool {
+        self.talk.speak_legacy();
+        let params = concat!(
+            "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{\"listChanged\":true},",
+            "\"sampling\":{},\"elicitation\":{}},\"clientInfo\":{\"name\":\"mcp-uplift-check\",",
+            "\"version\":\"",
+            env!("CARGO_PKG_VERSION"),
+            "\"}"
+        );
+        let probe = self.talk.ask("initialize", params, Envelope::None);
+        let is_accepted = probe.result().is_some_and(|r| r.get("protocolVersion").is_some());
+        if self.talk.seen.initialize.is_none() {
+            self.seen().initialize = Some(probe);
+        }
+        if is_accepted {
+            self.talk.tell("notifications/initialized", "");
+        }
+        is_accepted
+    }
+
+    fn ask_for_version(&mut self) {
+        if self.talk.is_out_of_time() || !self.talk.start(Some('D')) {
+            return;
+        }
+        let method = self.first_list().method;
+        (self.say)("a version that does not exist");
+        let probe = self.talk.ask(method, "", Envelope::Version("1999-01-01"));
+        self.seen().version = Some(probe);
+        self.end(false);
+    }
+
+    // ---- probes ----
+
+    fn probes(&mut self) {
+        let uri = self.absent_member();
+        let is_modern = self.talk.seen.era.is_modern();
+        let method = self.first_list().method;
+        let whole = Envelope::Whole;
+        self.seen().ping = self.probe("ping", "", whole);
+        self.seen().set_level = self.probe("logging/setLevel", "\"level\":\"info\"", whole);
+        self.seen().subscribe = self.probe("resources/subscribe", &uri, whole);
+        self.seen().unsubscribe = self.probe("resources/unsubscribe", &uri, whole);
+        self.probes_of_offers();
+        if is_modern {
+            self.seen().without_meta = self.probe(method, "", Envelope::None);
+            self.seen().version_only = self.probe(method, "", Envelope::VersionOnly);
+            self.seen().unknown = self.probe("mcp-uplift-check/no-such-method", "", whole);
+        }
+    }
+
+    /// What is asked only of a server that offers it.
+    fn probes_of_offers(&mut self) {
+        let capabilities = self.talk.seen.capabilities();
+        let has_resources = capabilities.get("resources").is_some();
+        let filter = listen_filter(&capabilities, &self.absent);
+        if let Some(filter) = filter {
+            self.listen(&filter);
+        }
+        if has_resources {
+            self.seen().read = self.probe("resources/read", &self.absent_member(), Envelope::Whole);
+        }
+    }
+
+    fn absent_member(&self) -> String {
+        format!("\"uri\":{}", quoted(&self.absent))
+    }
+
+    /// Asks in a process that lives, and sees to it that the next one finds such a process, too.
+    fn probe(
+        &mut self,
+        method: &'static str,
+        members: &str,
+        envelope: Envelope<'_>,
+    ) -> Option<Probe> {
+        if self.talk.is_out_of_time() || (!self.talk.has_child() && !self.replace()) {
+            return None;
+        }
+        (self.say)(method);
+        let probe = self.talk.ask(method, members, envelope);
+        if matches!(probe.reply, Reply::Silence(_)) {
+            self.see_whether_it_lives();
+        }
+        Some(probe)
+    }
+
+    /// It did not answer: does it hang, or did it merely ignore that?
+    fn see_whether_it_lives(&mut self) {
+        if !self.talk.has_child() || self.talk.is_out_of_time() {
+            return;
+        }
+        let works = self.talk.seen.lists_at_once() || self.is_legacy_path;
+        let method = if works { self.first_list().method } else { "server/discover" };
+        let never_worked = !works && !self.talk.seen.era.is_modern();
+        if never_worked || self.talk.ask(method, "", Envelope::Whole).is_unanswered() {
+            self.talk.end(0);
+        }
+    }
+
+    fn replace(&mut self) -> bool {
+        if self.replacements >= MOST_REPLACEMENTS {
+            self.seen().gave_up = Some("too many processes ended or hung");
+            return false;
+        }
+        self.replacements += 1;
+        self.talk.start(None) && (!self.is_legacy_path || self.shake_hands())
+    }
+
+    fn listen(&mut self, filter: &Filter) {
+        if self.talk.is_out_of_time() || (!self.talk.has_child() && !self.replace()) {
+            return;
+        }
+        (self.say)("subscriptions/listen");
+        let (probe, acknowledged, id) = self.talk.listen(&filter.text);
+        let fault = match &acknowledged {
+            Some(params) => listen_fault(params, &id, filter),
+            None if probe.is_result() => Some("a result before any acknowledgement".to_owned()),
+            None => Some(probe.words.clone()),
+        };
+        let is_silent = acknowledged.is_none() && matches!(probe.reply, Reply::Silence(_));
+        let goes_on = self.talk.has_child() && !self.talk.close_stream(&id);
+        let late = goes_on.then(|| "something follows after the stream was cancelled".to_owned());
+        let fault = fault.or(late);
+        self.seen().listen = Some(Listen { probe, fault });
+        if is_silent {
+            self.see_whether_it_lives();
+        }
+    }
+
+    fn end(&mut self, is_main: bool) {
+        if !self.talk.has_child() {
+            return;
+        }
+        let how = self.talk.end(if is_main { MAIN_ENDS_MS } else { OTHER_ENDS_MS });
+        if is_main {
+            self.seen().was_ended = true;
+            self.seen().outlives_input = how.starts_with("SIG");
+        }
+    }
+
+    // ---- tools that may be called ----
+
+    fn call_tools(&mut self) {
+        for call in &self.options.calls {
+            if self.talk.is_out_of_time() || !self.talk.start(None) {
+                return;
+            }
+            (self.say)("tools/call");
+            let asked_before = self.talk.seen.asked.len();
+            let members =
+                format!("\"name\":{},\"arguments\":{}", quoted(&call.name), call.arguments);
+            let first = self.talk.ask("tools/call", &members, Envelope::Whole);
+            let wanted = first.error().filter(|_| first.code() == Some(code::MISSING_CAPABILITY));
+            let wanted = wanted
+                .and_then(|error| error.object("data"))
+                .and_then(|data| data.get("requiredCapabilities").map(str::to_owned));
+            let second = wanted.filter(|_| self.talk.has_child()).map(|capabilities| {
+                self.talk.ask("tools/call", &members, Envelope::With(&capabilities))
+            });
+            let was_asked = self.talk.seen.asked.len() > asked_before;
+            self.seen().calls.push(CallSeen { first, second, was_asked });
+            self.end(false);
+        }
+    }
+}
+
+/// What is listened to, and its members as JSON text.
+struct Filter {
+    text: String,
+    kinds: Vec<&'static str>,
+}
+
+/// All that is advertised; `None` where nothing is.
+fn listen_filter(capabilities: &Object<'_>, absent: &str) -> Option<Filter> {
+    let mut text = String::new();
+    let mut kinds = Vec::new();
+    for (capability, flag, kind) in [
+        ("tools", "listChanged", "toolsListChanged"),
+        ("prompts", "listChanged", "promptsListChanged"),
+        ("resources", "listChanged", "resourcesListChanged"),
+        ("resources", "subscribe", "resourceSubscriptions"),
+    ] {
+        if capabilities.object(capability).is_some_and(|offer| offer.is_true(flag)) {
+            let value =
+                if flag == "subscribe" { &*format!("[{}]", quoted(absent)) } else { "true" };
+            let before = if kinds.is_empty() { "\"notifications\":{" } else { "," };
+            text = [&text, before, "\"", kind, "\":", value].concat();
+            kinds.push(kind);
+        }
+    }
+    text.push('}');
+    (!kinds.is_empty()).then_some(Filter { text, kinds })
+}
+
+/// What is wrong with the parameters of an acknowledgement.
+fn listen_fault(params: &str, id: &str, filter: &Filter) -> Option<String> {
+    let params = Object::parse(params).unwrap_or_default();
+    let stream = params.object("_meta").and_then(|meta| meta.get(key::SUBSCRIPTION_ID));
+    if !stream.is_some_and(|stream| same_value(stream, id)) {
+        return Some("acknowledged under another subscriptionId than the id of the request".into());
+    }
+    let Some(granted) = params.object("notifications") else {
+        return Some("acknowledged without an object 'notifications'".into());
+    };
+    let is_known = |name: &str| filter.kinds.iter().any(|kind| name.trim_matches('"') == *kind);
+    let foreign = granted.iter().any(|(name, _)| !is_known(name));
+    foreign.then(|| "acknowledged more than was asked for".into())
+}
+
+fn names_of(probe: &Probe, list: &List) -> Option<Vec<String>> {
+    let result = probe.result()?;
+    let items = array(result.get(list.member)?)?;
+    let name = |item: &str| {
+        let item = Object::parse(item).unwrap_or_default();
+        item.string(list.name).map(Cow::into_owned).unwrap_or_default()
+    };
+    Some(items.map(name).collect())
+}
+
+fn cursor_of(probe: &Probe) -> Option<String> {
+    probe.result()?.get("nextCursor").filter(|raw| raw.starts_with('"')).map(str::to_owned)
+}

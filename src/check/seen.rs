@@ -1,0 +1,214 @@
+//! What was seen of a server in one column: the raw material of the rules.
+
+use super::model::{ChildNote, Era, Feature, Frame, clean, masked};
+use super::sdk::Marks;
+use crate::message::object::{Object, string};
+
+/// What came back for a request.
+#[derive(Clone, Debug)]
+pub(super) enum Reply {
+    /// A result, as JSON text.
+    Result(String),
+    /// An error object, as JSON text.
+    Error(String),
+    /// Nothing, within so many milliseconds.
+    Silence(u64),
+    /// The process ended.
+    Exited,
+}
+
+impl Reply {
+    /// In words, with the server's own, but for what must not be shown.
+    pub(super) fn words(&self, secrets: &[String]) -> String {
+        match self {
+            Reply::Result(_) => "a result".to_owned(),
+            Reply::Silence(ms) => ["no answer in ", &seconds(*ms), " s"].concat(),
+            Reply::Exited => "the process ended".to_owned(),
+            Reply::Error(raw) => {
+                let error = Object::parse(raw).unwrap_or_default();
+                let message = error.get("message").and_then(string).unwrap_or_default();
+                let message = clean(&masked(&message, secrets));
+                let code = clean(error.get("code").unwrap_or("without a code"));
+                ["error ", &code, " \"", &message, "\""].concat()
+            }
+        }
+    }
+}
+
+/// A request that was sent, and what came of it.
+#[derive(Clone, Debug)]
+pub(super) struct Probe {
+    pub(super) method: &'static str,
+    pub(super) reply: Reply,
+    /// The reply in words, with the server's own.
+    pub(super) words: String,
+    /// The request, and the answer if there was one.
+    pub(super) frames: Vec<Frame>,
+}
+
+impl Probe {
+    /// The members of its result.
+    #[inline(never)]
+    pub(super) fn result(&self) -> Option<Object<'_>> {
+        match &self.reply {
+            Reply::Result(raw) => Object::parse(raw),
+            Reply::Error(_) | Reply::Silence(_) | Reply::Exited => None,
+        }
+    }
+
+    /// Was it answered with a result at all?
+    pub(super) fn is_result(&self) -> bool {
+        matches!(self.reply, Reply::Result(_))
+    }
+
+    /// The members of its error.
+    #[inline(never)]
+    pub(super) fn error(&self) -> Option<Object<'_>> {
+        match &self.reply {
+            Reply::Error(raw) => Some(Object::parse(raw).unwrap_or_default()),
+            Reply::Result(_) | Reply::Silence(_) | Reply::Exited => None,
+        }
+    }
+
+    /// The code of its error.
+    #[inline(never)]
+    pub(super) fn code(&self) -> Option<i64> {
+        self.error()?.get("code")?.parse().ok()
+    }
+
+    /// Was there no answer at all?
+    pub(super) fn is_unanswered(&self) -> bool {
+        matches!(self.reply, Reply::Silence(_) | Reply::Exited)
+    }
+}
+
+/// Milliseconds as seconds, with a fraction where there is one.
+pub(super) fn seconds(ms: u64) -> String {
+    match ms % 1000 / 100 {
+        0 => (ms / 1000).to_string(),
+        tenth => format!("{}.{tenth}", ms / 1000),
+    }
+}
+
+/// A list that was asked for, all pages of it.
+#[derive(Clone, Debug)]
+pub(super) struct Listing {
+    /// The first page.
+    pub(super) probe: Probe,
+    /// Names or URIs in their order; `None` where it did not answer with its array.
+    pub(super) names: Option<Vec<String>>,
+}
+
+impl Listing {
+    pub(super) fn works(&self) -> bool {
+        self.names.is_some()
+    }
+}
+
+/// Everything of one column.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) is_wrapped: bool,
+    pub(super) era: Era,
+    pub(super) marks: Marks,
+
+    // ---- the opening ----
+    pub(super) discover: Option<Probe>,
+    /// Lists on A, in the order asked for.
+    pub(super) lists: Vec<Listing>,
+    pub(super) again: Option<Listing>,
+    /// The list as the first frame of a process.
+    pub(super) alone: Option<Listing>,
+    pub(super) initialize: Option<Probe>,
+    /// After the handshake, without and with an envelope.
+    pub(super) plain: Option<Listing>,
+    pub(super) enveloped: Option<Listing>,
+    /// A version that does not exist, as the first frame of a process.
+    pub(super) version: Option<Probe>,
+
+    // ---- probes ----
+    pub(super) ping: Option<Probe>,
+    pub(super) set_level: Option<Probe>,
+    pub(super) subscribe: Option<Probe>,
+    pub(super) unsubscribe: Option<Probe>,
+    pub(super) listen: Option<Listen>,
+    pub(super) read: Option<Probe>,
+    pub(super) without_meta: Option<Probe>,
+    pub(super) version_only: Option<Probe>,
+    pub(super) unknown: Option<Probe>,
+    pub(super) calls: Vec<CallSeen>,
+
+    // ---- all along ----
+    /// Lines that are no messages.
+    pub(super) junk: Vec<Frame>,
+    /// Answers whose id is not that of the request, or that came twice.
+    pub(super) wrong_ids: Vec<Frame>,
+    /// Requests of the server where a modern client waits for answers only.
+    pub(super) asked: Vec<Frame>,
+    /// Notifications there that nobody subscribed to.
+    pub(super) told: Vec<Frame>,
+    /// Methods that ended a process.
+    pub(super) deaths: Vec<(&'static str, Vec<Frame>)>,
+    /// The main process went on after its input had closed.
+    pub(super) outlives_input: bool,
+    pub(super) was_ended: bool,
+    /// Something answered, in any process.
+    pub(super) has_answered: bool,
+    /// Something was written that was no answer, by a process that lived.
+    pub(super) has_written: bool,
+    /// Time or replacements were used up.
+    pub(super) gave_up: Option<&'static str>,
+    pub(super) features: Vec<Feature>,
+    pub(super) children: Vec<ChildNote>,
+    pub(super) last_stderr: String,
+    pub(super) unstartable: String,
+}
+
+/// A tool that was called.
+#[derive(Clone, Debug)]
+pub(super) struct CallSeen {
+    /// Without any capability.
+    pub(super) first: Probe,
+    /// With those that it asked for.
+    pub(super) second: Option<Probe>,
+    /// Meanwhile the server sent a request of its own.
+    pub(super) was_asked: bool,
+}
+
+impl CallSeen {
+    pub(super) fn last(&self) -> &Probe {
+        self.second.as_ref().unwrap_or(&self.first)
+    }
+}
+
+/// What came of `subscriptions/listen`.
+#[derive(Clone, Debug)]
+pub(super) struct Listen {
+    pub(super) probe: Probe,
+    /// It was acknowledged as it must be; else why not.
+    pub(super) fault: Option<String>,
+}
+
+impl Seen {
+    /// `capabilities` as discover told them, else initialize.
+    pub(super) fn capabilities(&self) -> Object<'_> {
+        let told = [&self.discover, &self.initialize].into_iter().flatten();
+        told.filter_map(|probe| probe.result()?.object("capabilities")).next().unwrap_or_default()
+    }
+
+    /// Did any of A's lists work?
+    pub(super) fn lists_at_once(&self) -> bool {
+        self.lists.iter().any(Listing::works)
+    }
+
+    /// The lists that can be compared and judged, the best first: A's, else C's.
+    pub(super) fn usable_lists(&self) -> Vec<&Listing> {
+        let works = |list: &&Listing| list.works();
+        let of_a: Vec<_> = self.lists.iter().filter(works).collect();
+        if !of_a.is_empty() {
+            return of_a;
+        }
+        let of_c = [&self.enveloped, &self.plain];
+        of_c.into_iter().flatten().find(works).into_iter().collect()
+    }
+}
