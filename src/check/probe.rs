@@ -24,6 +24,9 @@ const MOST_REPLACEMENTS: usize = 6;
 /// Pages of a list that are read.
 const MOST_PAGES: usize = 20;
 
+/// Items of a list after which no further page is read.
+const MOST_ITEMS: usize = 10_000;
+
 /// How long a main process may take to end once its input is closed, and any other, in milliseconds.
 const MAIN_ENDS_MS: u64 = 2_000;
 const OTHER_ENDS_MS: u64 = 300;
@@ -105,8 +108,10 @@ impl Column<'_> {
         }
         let is_main = probes_on_a && self.talk.has_child();
         self.end(is_main);
-        // A server that stays silent at first is silent again.
-        let is_mute = !self.talk.seen.has_written && self.talk.seen.deaths.is_empty();
+        // A server that stays silent at first is silent again, and that takes its time.
+        let is_silent = |probe: &Probe| matches!(probe.reply, Reply::Silence(_));
+        let is_mute =
+            !self.talk.seen.has_written && self.talk.seen.discover.as_ref().is_some_and(is_silent);
         if !is_mute {
             self.stand_alone();
         }
@@ -195,6 +200,9 @@ impl Column<'_> {
         let mut names = names_of(&probe, list);
         let mut cursor = cursor_of(&probe);
         for _ in 1..MOST_PAGES {
+            if names.as_ref().map_or(0, Vec::len) > MOST_ITEMS {
+                break;
+            }
             let (Some(known), Some(next)) = (&mut names, cursor.take()) else { break };
             let page = self.talk.ask(list.method, &format!("\"cursor\":{next}"), envelope);
             let Some(more) = names_of(&page, list) else { break };
@@ -469,7 +477,7 @@ fn names_of(probe: &Probe, list: &List) -> Option<Vec<String>> {
         let item = Object::parse(item).unwrap_or_default();
         item.string(list.name).map(Cow::into_owned).unwrap_or_default()
     };
-    Some(items.map(name).collect())
+    Some(items.take(MOST_ITEMS).map(name).collect())
 }
 
 fn cursor_of(probe: &Probe) -> Option<String> {

@@ -16,6 +16,12 @@ use crate::shell::lines::Piece;
 /// How long a process may take to end that has closed its output, in milliseconds.
 const ENDS_MS: u64 = 300;
 
+/// Bytes of answers that may wait for a child that does not read.
+const MOST_QUEUED: usize = 1 << 20;
+
+/// Lines that are looked at of what a process says while it is being ended.
+const MOST_REST: usize = 20;
+
 /// How long a closed stream is listened to, in milliseconds.
 const CLOSED_MS: u64 = 100;
 
@@ -152,10 +158,15 @@ impl<'k> Talk<'k> {
     /// Ends the child; it has so many milliseconds after its input closes. How it ended.
     pub(super) fn end(&mut self, patience_ms: u64) -> &'static str {
         let Some(child) = self.child.take() else { return "" };
-        let mut rest = Vec::new();
-        let ended = self.keeper.end(patience_ms, &mut |piece| rest.push(piece));
+        let (mut rest, mut count) = (Vec::new(), 0);
+        let ended = self.keeper.end(patience_ms, &mut |piece| {
+            count += 1;
+            if rest.len() < MOST_REST {
+                rest.push(piece);
+            }
+        });
         let (ms, id) = (self.keeper.now().since(child.started), child.id);
-        let frames = child.frames + rest.len();
+        let frames = child.frames + count;
         self.child = Some(child);
         for piece in rest {
             self.note(piece, None);
@@ -181,21 +192,16 @@ impl<'k> Talk<'k> {
     }
 
     fn frame(&mut self, text: &str, is_ours: bool) -> Option<Frame> {
-        let text = &*model::masked(text, &self.secrets);
         let now = self.keeper.now();
         let child = self.child.as_mut()?;
         child.frames += 1;
-        let mut kept = text.len().min(Frame::KEPT);
-        while !text.is_char_boundary(kept) {
-            kept -= 1;
-        }
-        Some(Frame {
-            child: child.id,
-            ms: now.since(child.started),
-            is_ours,
-            text: text.get(..kept).unwrap_or_default().to_owned(),
-            bytes: text.len(),
-        })
+        // A value that must not be shown may lie across the cut.
+        let mut kept = model::masked(start_of(text, 2 * Frame::KEPT), &self.secrets);
+        let is_whole = text.len() <= Frame::KEPT;
+        kept.truncate(start_of(&kept, Frame::KEPT).len());
+        let bytes = if is_whole { kept.len() } else { text.len() };
+        let (child, ms) = (child.id, now.since(child.started));
+        Some(Frame { child, ms, is_ours, text: kept, bytes })
     }
 
     /// An id that was not used before, now a number and now a string.
@@ -376,7 +382,10 @@ impl<'k> Talk<'k> {
                 return Found::Nothing;
             }
         };
-        let text = String::from_utf8_lossy(&line.bytes).into_owned();
+        let text = match String::from_utf8(line.bytes) {
+            Ok(text) => text,
+            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+        };
         let Some(frame) = self.frame(&text, false) else { return Found::Nothing };
         self.seen.has_written = true;
         self.seen.marks.note_line(&text);
@@ -483,7 +492,10 @@ impl<'k> Talk<'k> {
                 Some(Err(_)) | None => refused.to_owned(),
             },
         };
-        self.send(wire::response(Some(id), &outcome));
+        // Whoever asks and does not read gets no more answers.
+        if self.keeper.queued() < MOST_QUEUED {
+            self.send(wire::response(Some(id), &outcome));
+        }
     }
 
     fn note_notification(
@@ -530,6 +542,15 @@ impl<'k> Talk<'k> {
         let child = frame.map_or('A', |frame| frame.child);
         self.seen.features.push(Feature { name, is_observed, child, frame: frame.cloned() });
     }
+}
+
+/// As much of a text as fits so many bytes.
+fn start_of(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 fn keep(frames: &mut Vec<Frame>, frame: Option<Frame>) {

@@ -233,7 +233,10 @@ pub fn write_upstream_error(out: &mut String, method: Method, error: &Body<'_>) 
             wrapped.end();
         }
         code => {
-            let code = code.map_or(code::INTERNAL_ERROR, |code| mapped(code, message, method));
+            let code = match code {
+                Some(code) => mapped(code, message, data, method),
+                None => code::INTERNAL_ERROR,
+            };
             down.raw("code", &code.to_string());
             down.raw("message", message);
             if let Some(raw) = data {
@@ -249,15 +252,24 @@ fn is_reserved(code: i64) -> bool {
     (-32099..=-32020).contains(&code)
 }
 
-/// Codes that mean bad parameters in 2026-07-28.
-fn mapped(code: i64, message: &str, method: Method) -> i64 {
+/// What a legacy code is called in 2026-07-28.
+fn mapped(code: i64, message: &str, data: Option<&str>, method: Method) -> i64 {
     let says_so =
         |text: &str| ["Unknown resource", "Unknown prompt"].iter().any(|s| text.starts_with(s));
     let unknown_name = || string(message).is_some_and(|text| says_so(&text));
     let by_name = matches!(method, Method::ResourcesRead | Method::PromptsGet);
     match code {
         code::RESOURCE_NOT_FOUND => code::INVALID_PARAMS,
-        0 if by_name && unknown_name() => code::INVALID_PARAMS,
+        // What an exception becomes in the older SDKs for Python and TypeScript.
+        0 | code::INTERNAL_ERROR if by_name && unknown_name() => code::INVALID_PARAMS,
+        // The older SDK for Python has no other answer to a method that it does not know.
+        code::INVALID_PARAMS
+            if method == Method::Vendor
+                && message == "\"Invalid request parameters\""
+                && data == Some("\"\"") =>
+        {
+            code::METHOD_NOT_FOUND
+        }
         code => code,
     }
 }
@@ -310,6 +322,26 @@ mod tests {
                 Method::PromptsGet,
                 r#"{"code":0,"message":"\u0055nknown prompt: x"}"#,
                 r#""error":{"code":-32602,"message":"\u0055nknown prompt: x"}"#,
+            ),
+            (
+                Method::ResourcesRead,
+                r#"{"code":-32603,"message":"Unknown resource: x"}"#,
+                r#""error":{"code":-32602,"message":"Unknown resource: x"}"#,
+            ),
+            (
+                Method::ResourcesRead,
+                r#"{"code":-32603,"message":"no memory"}"#,
+                r#""error":{"code":-32603,"message":"no memory"}"#,
+            ),
+            (
+                Method::Vendor,
+                r#"{"code":-32602,"message":"Invalid request parameters","data":""}"#,
+                r#""error":{"code":-32601,"message":"Invalid request parameters","data":""}"#,
+            ),
+            (
+                Method::Vendor,
+                r#"{"code":-32602,"message":"Invalid request parameters"}"#,
+                r#""error":{"code":-32602,"message":"Invalid request parameters"}"#,
             ),
             (call, r#"{"code":"x","message":"m"}"#, r#""error":{"code":-32603,"message":"m"}"#),
             (

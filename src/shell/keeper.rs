@@ -23,6 +23,9 @@ use crate::sys;
 /// Between SIGTERM and SIGKILL, in milliseconds.
 const TERM_MS: u64 = 1_000;
 
+/// How often to look for descendants that lost their parent meanwhile.
+const MOST_ROUNDS: usize = 8;
+
 /// Lines of stderr that are kept, and bytes of each.
 const STDERR_LINES: usize = 20;
 const STDERR_BYTES: u64 = 2 << 10;
@@ -129,11 +132,20 @@ impl Keeper {
         }
     }
 
+    /// Bytes that it has not read yet.
+    pub(crate) fn queued(&self) -> usize {
+        self.server.as_ref().map_or(0, Server::queued)
+    }
+
     /// Waits for the next thing, until this moment.
     pub(crate) fn hear(&mut self, until: Time) -> Heard {
         loop {
             if let Some(signal) = self.stopped {
                 return Heard::Stopped(signal);
+            }
+            // A process that never stops talking does not get more time than others.
+            if self.now() >= until {
+                return Heard::Nothing;
             }
             if let Some(piece) = self.pieces.pop_front() {
                 return Heard::Piece(piece);
@@ -228,11 +240,19 @@ impl Keeper {
     fn bury(&mut self, server: Server) {
         let now = self.now();
         self.strays.inherit(server, now, now.after(TERM_MS));
-        while let Some(at) = self.strays.deadline() {
-            if let Some(woken) = self.inbox.wait(|| self.clock.until(at)) {
-                self.take(woken);
+        // Whoever loses its parent by this comes to us, too.
+        for _ in 0..MOST_ROUNDS {
+            while let Some(at) = self.strays.deadline() {
+                if let Some(woken) = self.inbox.wait(|| self.clock.until(at)) {
+                    self.take(woken);
+                }
+                self.strays.look(self.now());
             }
-            self.strays.look(self.now());
+            let now = self.now();
+            self.strays.inherit_orphans(now, now.after(TERM_MS));
+            if self.strays.are_gone() {
+                break;
+            }
         }
     }
 

@@ -37,12 +37,20 @@ fn check(rng: &mut Rng, text: &str) -> Verdict {
             (-32603, Some(Json::Object(wrapped)))
         }
         Some(-32002) => (-32602, data),
-        Some(0) if is_unknown_name(method, &message) => (-32602, data),
+        Some(0 | -32603) if is_unknown_name(method, &message) => (-32602, data),
+        Some(-32602) if is_unknown_method(method, &message, data.as_ref()) => (-32601, data),
         code => (code.unwrap_or(-32603), data),
     };
     let mut down = vec![member("code", number(code)), member("message", message)];
     down.extend(data.map(|data| member("data", data)));
     compare_outcome("L", text, &out, "error", Json::Object(down))
+}
+
+/// As the older SDK for Python has it.
+fn is_unknown_method(method: Method, message: &Json, data: Option<&Json>) -> bool {
+    method == Method::Vendor
+        && message.text() == Some("Invalid request parameters")
+        && data.and_then(Json::text) == Some("")
 }
 
 fn is_unknown_name(method: Method, message: &Json) -> bool {

@@ -175,6 +175,7 @@ const TEXTS: [&str; 24] = [
     "\"\\ud83d\"",
     "Unknown resource: x",
     "Unknown prompt: y",
+    "Invalid request parameters",
     "object",
     "execution",
     "io.modelcontextprotocol/tasks",
