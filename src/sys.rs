@@ -81,6 +81,14 @@ fn errno() -> *mut libc::c_int {
     unsafe { libc::__error() }
 }
 
+/// From now on signals end the program, as they end any other.
+pub(crate) fn release_signals() {
+    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
+        // SAFETY: the default action needs no handler and no memory of ours.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Tells the reader of the pipe which signal came. Runs at any moment, so it may only write.
 extern "C" fn on_signal(signal: libc::c_int) {
     let byte = u8::try_from(signal).unwrap_or(0);

@@ -171,7 +171,7 @@ fn negotiated(seen: &Seen) -> Option<Outcome> {
         return None;
     }
     let mut found = "initialize settles on ".to_owned();
-    found.push_str(&clean(&version));
+    found.push_str(&seen.shown(&version));
     Some(of(probe, Verdict::Fail, &found))
 }
 
@@ -215,7 +215,7 @@ fn each_result(
 fn result_type(seen: &Seen) -> Outcome {
     let fault = |result: &Object<'_>| match result.get("resultType") {
         Some("\"complete\"" | "\"input_required\"") => None,
-        Some(other) => Some("resultType ".to_owned() + &clean(other)),
+        Some(other) => Some("resultType ".to_owned() + &seen.shown(other)),
         None => Some("no resultType".to_owned()),
     };
     each_result(seen, Verdict::Fail, &fault, true)

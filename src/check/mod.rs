@@ -191,6 +191,7 @@ fn conclude(
     outcomes: Vec<(&'static Rule, Outcome)>,
 ) -> Report {
     let is_reachable = is_reachable(&native);
+    let is_wrapped_reachable = wrapped.as_ref().is_some_and(self::is_reachable);
     let words: Vec<String> = std::iter::once(&options.launch.program)
         .chain(&options.launch.args)
         .map(|word| word.to_string_lossy().into_owned())
@@ -218,7 +219,7 @@ fn conclude(
         sdk: sdk.filter(|_| is_reachable),
         results,
         is_wrapped_run: wrapped.is_some(),
-        changes: uses::changes(&native, wrapped.is_some()),
+        changes: uses::changes(&native, wrapped.as_ref()),
         features: uses::features(&native),
         children: Vec::new(),
         stderr: Vec::new(),
@@ -228,7 +229,7 @@ fn conclude(
         exit_code: UNREACHABLE,
     };
     if is_reachable {
-        report.verdict = overall(&report);
+        report.verdict = overall(&report, is_wrapped_reachable);
         report.exit_code = exit_code(options, &report);
     } else {
         report.reason = unreachable_reason(&native);
@@ -239,10 +240,17 @@ fn conclude(
     report
 }
 
-fn overall(report: &Report) -> Overall {
+fn overall(report: &Report, is_wrapped_reachable: bool) -> Overall {
+    // What was not judged when wrapped is not known to be cured by it.
+    let is_cured = |result: &RuleResult| {
+        result.wrapped.as_ref().is_some_and(|wrapped| wrapped.verdict != Verdict::Inconclusive)
+    };
+    let is_ready = is_wrapped_reachable
+        && report.wrapped_failures().next().is_none()
+        && report.native(Verdict::Fail).all(is_cured);
     if report.native(Verdict::Fail).next().is_none() {
         Overall::ReadyNatively
-    } else if report.is_wrapped_run && report.wrapped_failures().next().is_none() {
+    } else if is_ready {
         Overall::ReadyWhenWrapped
     } else {
         Overall::NotReady
@@ -273,7 +281,7 @@ fn unreachable_reason(seen: &Seen) -> String {
     };
     if !seen.last_stderr.is_empty() {
         reason.push_str("; its last line on stderr: ");
-        reason.push_str(&model::clean(&seen.last_stderr));
+        reason.push_str(&seen.shown(&seen.last_stderr));
     }
     reason
 }
@@ -303,6 +311,8 @@ fn deliver(options: &Options, report: &Report, console: &Console) -> Result<(), 
         Format::Markdown => markdown::print(report),
         Format::Text => text::print(report, &style(options, to_terminal)),
     };
+    // Whoever takes the report may take its time; signals end us as they end anybody.
+    sys::release_signals();
     if let Some(path) = &options.output {
         fs::write(path, &printed)
             .map_err(|error| format!("--output: cannot write '{}': {error}", path.display()))?;

@@ -3,6 +3,7 @@
 //! Plain data: `probe` gathers, `rules` judge, `report` prints.
 
 use super::rules::Rule;
+use crate::message::object::quoted;
 
 /// How a rule came out in one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,15 +289,41 @@ const LEAST_SECRET: usize = 4;
 /// All spellings of values that must not be shown.
 #[must_use]
 pub fn spellings(values: &[String]) -> Vec<String> {
-    let mut all = Vec::new();
-    for value in values.iter().filter(|value| value.len() >= LEAST_SECRET) {
-        let quoted = crate::message::object::quoted(value);
-        all.push(value.clone());
-        all.extend(
-            quoted.get(1..quoted.len() - 1).filter(|inner| inner != value).map(str::to_owned),
-        );
+    let mut all: Vec<String> = Vec::new();
+    // The longest first: one may be the beginning of another.
+    let mut add = |text: &str| {
+        let at = all.iter().position(|other| other.len() < text.len());
+        all.insert(at.unwrap_or(all.len()), text.to_owned());
+    };
+    // A value of several lines may come line by line.
+    let lines = values.iter().flat_map(|value| value.lines().chain([&**value]));
+    for value in lines.filter(|value| value.len() >= LEAST_SECRET) {
+        add(value);
+        // As JSON writers spell it: ours, those that escape slashes, those that keep to ASCII.
+        let quoted = quoted(value);
+        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+        let ascii = ascii_json(inner);
+        for spelling in [inner, &ascii] {
+            add(spelling);
+            add(&spelling.split('/').collect::<Vec<_>>().join("\\/"));
+        }
     }
     all
+}
+
+/// The inside of a JSON string, with nothing but ASCII in it.
+fn ascii_json(inner: &str) -> String {
+    let mut out = String::new();
+    for c in inner.chars() {
+        if c.is_ascii() {
+            out.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        }
+    }
+    out
 }
 
 /// A text in which none of these values stands.
@@ -329,4 +356,37 @@ pub fn clean(text: &str) -> String {
         out.push_str("...");
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_hidden_in_all_spellings() {
+        let secrets = spellings(&[
+            "abcd".into(),
+            "abcdef/\"\u{e9}".into(),
+            "xyz".into(),
+            "one11\ntwo22".into(),
+        ]);
+        for (text, expected) in [
+            ("abcd abcdef/\"\u{e9}", "*** ***"),
+            ("\"abcdef/\\\"\u{e9}\"", "\"***\""),
+            ("\"abcdef\\/\\\"\\u00e9\"", "\"***\""),
+            ("xyz", "xyz"),
+            ("one11", "***"),
+            ("one11\ntwo22", "***"),
+            ("abc", "abc"),
+        ] {
+            assert_eq!(masked(text, &secrets), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn server_text_is_clean_and_short() {
+        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), "a[31mbc d");
+        let long = "x".repeat(crate::bounds::SHOWN + 1);
+        assert_eq!(clean(&long).len(), crate::bounds::SHOWN + 3);
+    }
 }

@@ -135,11 +135,11 @@ pub fn of_wire(marks: &Marks) -> Option<Sdk> {
 #[must_use]
 pub fn package_near(script: &Path) -> Option<(String, String)> {
     let is_script = |end: &OsStr| ["js", "mjs", "cjs", "ts"].iter().any(|known| end == *known);
-    if !script.extension().is_some_and(is_script) || !script.is_file() {
+    // As Node does: a link, for instance of a folder of commands, counts as the file it leads to.
+    let real = fs::canonicalize(script).ok()?;
+    if !real.extension().is_some_and(is_script) || !real.is_file() {
         return None;
     }
-    // As Node does: a link counts as the file it leads to.
-    let real = fs::canonicalize(script).ok()?;
     for folder in real.ancestors().skip(1).take(MOST_LEVELS) {
         let scope = folder.join("node_modules/@modelcontextprotocol");
         match (package_in(&scope.join("sdk")), package_in(&scope.join("server"))) {
@@ -171,7 +171,7 @@ pub fn of_command(words: &[String], cwd: Option<&Path>) -> Option<Sdk> {
     let (package, version) = words.iter().find_map(|word| package_near(&place(word)))?;
     let major = version.split('.').next();
     let (line, is_modern) = match (package.as_str(), major) {
-        ("@modelcontextprotocol/sdk", Some("1")) => ("1.x", Some(false)),
+        ("@modelcontextprotocol/sdk", Some("0" | "1")) => ("1.x", Some(false)),
         ("@modelcontextprotocol/server", Some("2")) => ("2.x", Some(true)),
         ("@modelcontextprotocol/sdk" | "@modelcontextprotocol/server", _) => ("", None),
         _ => return None,

@@ -162,6 +162,8 @@ pub(super) struct Seen {
     pub(super) children: Vec<ChildNote>,
     pub(super) last_stderr: String,
     pub(super) unstartable: String,
+    /// What must not be shown, in all its spellings.
+    pub(super) secrets: Vec<String>,
 }
 
 /// A tool that was called.
@@ -194,6 +196,11 @@ impl Seen {
     pub(super) fn capabilities(&self) -> Object<'_> {
         let told = [&self.discover, &self.initialize].into_iter().flatten();
         told.filter_map(|probe| probe.result()?.object("capabilities")).next().unwrap_or_default()
+    }
+
+    /// A text of the server's as it may be shown.
+    pub(super) fn shown(&self, text: &str) -> String {
+        clean(&masked(text, &self.secrets))
     }
 
     /// Did any of A's lists work?

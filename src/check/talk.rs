@@ -70,8 +70,6 @@ pub(super) struct Talk<'k> {
     pub(super) stopped: Option<i32>,
     /// The child was ended for a line over the limit, which is no death of its own.
     was_cut_off: bool,
-    /// What must not be shown, in all its spellings.
-    secrets: Vec<String>,
     /// The stream that was closed, of which nothing may follow.
     closed_stream: Option<String>,
 }
@@ -94,7 +92,7 @@ impl<'k> Talk<'k> {
         Talk {
             keeper,
             launch,
-            seen: Seen::default(),
+            seen: Seen { secrets, ..Seen::default() },
             timeout_ms: 0,
             start_timeout_ms: 0,
             until,
@@ -102,7 +100,6 @@ impl<'k> Talk<'k> {
             child: None,
             stopped: None,
             was_cut_off: false,
-            secrets,
             closed_stream: None,
         }
     }
@@ -169,7 +166,11 @@ impl<'k> Talk<'k> {
         let frames = child.frames + count;
         self.child = Some(child);
         for piece in rest {
-            self.note(piece, None);
+            if matches!(piece, Piece::Overlong) {
+                self.note_overlong();
+            } else {
+                self.note(piece, None);
+            }
         }
         self.child = None;
         let is_wrapped = self.seen.is_wrapped;
@@ -196,7 +197,7 @@ impl<'k> Talk<'k> {
         let child = self.child.as_mut()?;
         child.frames += 1;
         // A value that must not be shown may lie across the cut.
-        let mut kept = model::masked(start_of(text, 2 * Frame::KEPT), &self.secrets);
+        let mut kept = model::masked(start_of(text, 2 * Frame::KEPT), &self.seen.secrets);
         let is_whole = text.len() <= Frame::KEPT;
         kept.truncate(start_of(&kept, Frame::KEPT).len());
         let bytes = if is_whole { kept.len() } else { text.len() };
@@ -264,7 +265,7 @@ impl<'k> Talk<'k> {
     }
 
     fn probe(&self, method: &'static str, reply: Reply, frames: Vec<Frame>) -> Probe {
-        let words = reply.words(&self.secrets);
+        let words = reply.words(&self.seen.secrets);
         Probe { method, reply, words, frames }
     }
 
@@ -321,7 +322,11 @@ impl<'k> Talk<'k> {
                     self.stopped = Some(signal);
                     return;
                 }
-                Heard::Closed | Heard::Nothing => return,
+                Heard::Closed => {
+                    self.end(ENDS_MS);
+                    return;
+                }
+                Heard::Nothing => return,
             }
         }
     }
@@ -375,8 +380,7 @@ impl<'k> Talk<'k> {
         let line = match piece {
             Piece::Line(line) => line,
             Piece::Overlong => {
-                let frame = self.frame("(a line over the limit)", false);
-                keep(&mut self.seen.junk, frame);
+                self.note_overlong();
                 self.was_cut_off = true;
                 self.end(0);
                 return Found::Nothing;
@@ -403,6 +407,11 @@ impl<'k> Talk<'k> {
             }
         });
         found
+    }
+
+    fn note_overlong(&mut self) {
+        let frame = self.frame("(a line over the limit)", false);
+        keep(&mut self.seen.junk, frame);
     }
 
     fn note_message(

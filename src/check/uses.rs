@@ -35,15 +35,15 @@ pub(super) fn features(seen: &Seen) -> Vec<Feature> {
     declare("resources.subscribe", subscribes && probe.method == "initialize");
     declare("tasks", has("tasks"));
     declare("completions without capability", is_oldest && !has("completions"));
-    declare("experimental", has("experimental"));
+    let experimental = capabilities.object("experimental").is_some_and(|all| !all.is_empty());
+    declare("experimental", experimental);
     features
 }
 
 /// What is different when wrapped, as far as it concerns this server.
-pub(super) fn changes(seen: &Seen, is_wrapped_run: bool) -> Vec<Change> {
-    if !is_wrapped_run
-        || seen.era.is_modern() && seen.initialize.as_ref().is_none_or(|p| !p.is_result())
-    {
+pub(super) fn changes(seen: &Seen, wrapped: Option<&Seen>) -> Vec<Change> {
+    let Some(wrapped) = wrapped else { return Vec::new() };
+    if seen.initialize.as_ref().is_none_or(|probe| !probe.is_result()) {
         return Vec::new();
     }
     let capabilities = seen.capabilities();
@@ -71,7 +71,9 @@ pub(super) fn changes(seen: &Seen, is_wrapped_run: bool) -> Vec<Change> {
     add("cache-defaults", true, "the server gives no hints");
     let other_code = code_of(seen.read.as_ref()).map(|code| code.to_string());
     let other_code = "resources/read gave ".to_owned() + other_code.as_deref().unwrap_or_default();
-    add("error-codes-mapped", code_of(seen.read.as_ref()).is_some(), &other_code);
+    let is_mapped =
+        code_of(seen.read.as_ref()).is_some() && code_of(wrapped.read.as_ref()).is_none();
+    add("error-codes-mapped", is_mapped, &other_code);
     let local = local_method(seen);
     let is_local = local.unwrap_or_default().to_owned() + " is answered otherwise";
     add("methods-local", local.is_some(), &is_local);

@@ -40,6 +40,9 @@ const LOW_WATER: usize = 8;
 /// Memory goes back to the system after this long without work.
 const IDLE_MS: u64 = 300;
 
+/// How often to look whether a server that does not read has begun to.
+const STUCK_MS: u64 = 50;
+
 /// Lines and frames that are worth it.
 const MUCH: usize = 256 << 10;
 
@@ -452,7 +455,10 @@ impl<C: Core> EventLoop<C> {
         let core = self.core_deadline().filter(|_| self.leaving.is_none());
         let core = core.map(|at| if at <= self.now { self.now.after(1) } else { at });
         let server = self.server.as_ref().and_then(Server::deadline);
-        [core, server, self.strays.deadline(), self.trim_at, leaving].into_iter().flatten().min()
+        // Its writer tells when all is written, but it may have to be read before that.
+        let stuck = self.flow.waits_for_server().then(|| self.now.after(STUCK_MS));
+        let own = [core, server, self.strays.deadline(), self.trim_at, leaving, stuck];
+        own.into_iter().flatten().min()
     }
 
     // ---- the end ----

@@ -16,6 +16,10 @@
 /// The client is slow when more than this waits in spite of a writer thread.
 const SLOW: usize = 256 << 10;
 
+/// Answers to its own requests that may wait for the server, however little room there is: some
+/// ask thousands of times before they read.
+const LEAST_REPLIES: usize = 1 << 20;
+
 /// Bytes that wait.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Waiting {
@@ -53,7 +57,7 @@ impl Flow {
         hold(&mut self.client_full, for_client, room(kept + for_server));
         hold(&mut self.server_full, for_server, for_server_room / 2);
         // Not until half is gone: the server may need to be read before anything goes.
-        self.server_stuck = replies > for_server_room;
+        self.server_stuck = replies > for_server_room.max(LEAST_REPLIES);
         let slow = for_client > if self.client_slow { 0 } else { SLOW };
         let changed = slow != self.client_slow;
         self.client_slow = slow;
@@ -69,6 +73,11 @@ impl Flow {
     /// Whether everything waits for the client to read on.
     pub(super) fn waits_for_client(&self) -> bool {
         self.client_full && !self.input_ends
+    }
+
+    /// Whether the server has to read before it is read.
+    pub(super) fn waits_for_server(&self) -> bool {
+        self.server_stuck
     }
 
     /// Whether the client has to wait.
@@ -128,24 +137,32 @@ mod tests {
 
     #[test]
     fn a_server_that_asks_and_does_not_read_is_held_up() {
+        const BOUND: usize = 16 << 20;
         let mut flow = Flow::default();
         for (for_client, for_server, replies, holds_server) in [
-            (0, 160, 160, false),
-            (0, 161, 161, true),
-            (0, 161, 160, false),
+            (0, BOUND, BOUND, false),
+            (0, BOUND + 1, BOUND + 1, true),
+            (0, BOUND + 1, BOUND, false),
             // Free at once where there is room again: it may have to be read first.
-            (100, 70, 70, true),
-            (0, 70, 70, false),
+            (BOUND / 2, BOUND / 2 + 1, BOUND / 2 + 1, true),
+            (0, BOUND / 2 + 1, BOUND / 2 + 1, false),
         ] {
-            flow.update(Waiting { for_client, for_server, replies, kept: 0 }, 160);
+            flow.update(Waiting { for_client, for_server, replies, kept: 0 }, BOUND);
             assert_eq!(flow.holds_server(), holds_server, "{for_client} {for_server} {replies}");
+        }
+        // Some answers may wait although others need all the room.
+        for (replies, holds_server) in [(LEAST_REPLIES, false), (LEAST_REPLIES + 1, true)] {
+            let waiting = Waiting { for_client: 0, for_server: replies, replies, kept: BOUND };
+            flow.update(waiting, BOUND / 4);
+            assert_eq!(flow.holds_server(), holds_server, "{replies}");
         }
     }
 
     #[test]
     fn the_end_of_input_is_not_held_up() {
         let mut flow = Flow::default();
-        flow.update(Waiting { for_client: 101, for_server: 101, replies: 101, kept: 0 }, 100);
+        let much = LEAST_REPLIES + 1;
+        flow.update(Waiting { for_client: 101, for_server: much, replies: much, kept: 0 }, 100);
         assert!(flow.holds_client());
         flow.input_ends();
         assert!(!flow.holds_client());

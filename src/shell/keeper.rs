@@ -28,7 +28,7 @@ const MOST_ROUNDS: usize = 8;
 
 /// Lines of stderr that are kept, and bytes of each.
 const STDERR_LINES: usize = 20;
-const STDERR_BYTES: u64 = 2 << 10;
+const STDERR_BYTES: u64 = 4 << 10;
 
 /// What there is to hear.
 #[derive(Debug)]
@@ -265,8 +265,15 @@ impl Keeper {
 /// Reads stderr for ever, and keeps its last lines.
 fn keep_lines(mut from: impl BufRead, lines: &Mutex<VecDeque<String>>) {
     let mut line = Vec::new();
+    let mut is_rest = false;
     while from.by_ref().take(STDERR_BYTES).read_until(b'\n', &mut line).is_ok_and(|count| count > 0)
     {
+        // Of a long line its beginning is kept.
+        let was_rest = std::mem::replace(&mut is_rest, !line.ends_with(b"\n"));
+        if was_rest {
+            line.clear();
+            continue;
+        }
         let text = String::from_utf8_lossy(&line);
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() >= STDERR_LINES {

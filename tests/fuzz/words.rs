@@ -154,7 +154,7 @@ const SHAPES: &[(&str, Shape)] = &[
     ("arrays", List("any")),
 ];
 
-const TEXTS: [&str; 24] = [
+const TEXTS: [&str; 25] = [
     "",
     "a",
     "b",

@@ -669,7 +669,11 @@ pub(super) fn wrapped_note(result: &RuleResult) -> String {
         }
         Verdict::Fail => {
             text.append(&wrapped.found);
-            text.append(" - a bug of mcp-uplift, not of the server: please report it");
+            text.append(if is_native(result, Verdict::Pass) {
+                " - a bug of mcp-uplift, not of the server: please report it"
+            } else {
+                " - the server's own answer, passed on"
+            });
         }
         Verdict::Warn if is_news => text.append(&wrapped.found),
         Verdict::Inconclusive if is_news => {
