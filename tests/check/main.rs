@@ -34,7 +34,6 @@ mod work;
 
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What is wrong, one sentence each.
 type Complaints = Vec<String>;
@@ -78,26 +77,34 @@ fn main() -> ExitCode {
     let is_told =
         |job: &Job| words.is_empty() || words.iter().any(|word| job.name.contains(word.as_str()));
     let jobs: Vec<Job> = checks.chain(jobs).filter(is_told).collect();
-    let (turns, passed) = (Mutex::new(jobs.iter()), AtomicUsize::new(0));
+    let (turns, again) = (Mutex::new(jobs.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..side_by_side() {
             scope.spawn(|| {
                 while let Some(job) = turns.lock().ok().and_then(|mut turns| turns.next()) {
-                    let start = work::since_epoch();
-                    let complaints = (job.play)();
-                    let seconds = work::since_epoch().saturating_sub(start).as_secs_f32();
-                    let word = if complaints.is_empty() { "PASS" } else { "FAIL" };
-                    let lines =
-                        complaints.iter().fold(String::new(), |all, one| all + "\n     " + one);
-                    println!("{word} {:34} [{seconds:.1} s]{lines}", job.name);
-                    passed.fetch_add(usize::from(complaints.is_empty()), Ordering::Relaxed);
+                    if !play(job) {
+                        again.lock().expect("no thread panics").push(job);
+                    }
                 }
             });
         }
     });
-    let (passed, all) = (passed.into_inner(), jobs.len());
-    println!("{passed} passed, {} failed", all - passed);
-    if passed == all { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    // What takes its time may take too much of it beside others: what counts is how it does alone.
+    let again = again.into_inner().expect("no thread panics");
+    let failed = again.into_iter().filter(|job| !play(job)).count();
+    println!("{} passed, {failed} failed", jobs.len() - failed);
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Plays one job and prints how it came out. Did it pass?
+fn play(job: &Job) -> bool {
+    let start = work::since_epoch();
+    let complaints = (job.play)();
+    let seconds = work::since_epoch().saturating_sub(start).as_secs_f32();
+    let word = if complaints.is_empty() { "PASS" } else { "MISS" };
+    let lines = complaints.iter().fold(String::new(), |all, one| all + "\n     " + one);
+    println!("{word} {:34} [{seconds:.1} s]{lines}", job.name);
+    complaints.is_empty()
 }
 
 fn side_by_side() -> usize {

@@ -12,7 +12,7 @@ use crate::sys;
 use crate::work::{Work, since_epoch, sleep};
 
 /// When there must be a report.
-const PATIENCE_MS: u128 = 40_000;
+const PATIENCE_MS: u128 = 60_000;
 
 /// Short, so that silent servers do not make the tests slow.
 const TIMES: [&str; 4] = ["--timeout", "1000", "--start-timeout", "3000"];
