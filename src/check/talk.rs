@@ -382,6 +382,10 @@ impl<'k> Talk<'k> {
             Piece::Overlong => {
                 self.note_overlong();
                 self.was_cut_off = true;
+                // Its answer may be among what is still heard.
+                if let Some(open) = open {
+                    self.spend(open, false);
+                }
                 self.end(0);
                 return Found::Nothing;
             }
