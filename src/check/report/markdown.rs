@@ -1,8 +1,8 @@
 //! The report for a step summary or a comment on a change.
 
-use super::text::{
-    Append as _, Tally, command, is_shown, push_because, push_count, seconds, shown_verdict,
-    wrapped_note,
+use super::lines::{Append as _, command};
+use super::words::{
+    Tally, is_shown, push_because, push_count, seconds, shown_verdict, wrapped_note,
 };
 use crate::check::model::{Overall, Owner, Report, RuleResult, Verdict, clean};
 use crate::check::rules::SPEC;

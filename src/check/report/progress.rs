@@ -1,6 +1,6 @@
 //! The line that says on a terminal what is going on, while it goes on.
 
-use super::text::ascii;
+use super::lines::ascii;
 
 /// Back to the first column, and away with what stands there.
 pub const ERASE: &str = "\r\x1b[K";
