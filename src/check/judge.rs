@@ -402,6 +402,10 @@ fn absent_resource(seen: &Seen) -> Outcome {
     let Some(probe) = &seen.read else { return unclear(seen, NOT_ASKED) };
     match &probe.reply {
         Reply::Error(_) if probe.code() == Some(code::INVALID_PARAMS) => pass(),
+        // What a server says in its own way is passed on: it may mean anything.
+        Reply::Error(_) if seen.is_wrapped && probe.code() != Some(code::RESOURCE_NOT_FOUND) => {
+            said(probe, Verdict::Warn, "the server's own answer, passed on: ")
+        }
         Reply::Error(_) => said(probe, Verdict::Fail, ""),
         Reply::Result(_) => {
             let result = probe.result().unwrap_or_default();

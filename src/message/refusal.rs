@@ -260,8 +260,7 @@ fn mapped(code: i64, message: &str, data: Option<&str>, method: Method) -> i64 {
     let by_name = matches!(method, Method::ResourcesRead | Method::PromptsGet);
     match code {
         code::RESOURCE_NOT_FOUND => code::INVALID_PARAMS,
-        // What an exception becomes in the older SDKs for Python and TypeScript.
-        0 | code::INTERNAL_ERROR if by_name && unknown_name() => code::INVALID_PARAMS,
+        0 if by_name && unknown_name() => code::INVALID_PARAMS,
         // The older SDK for Python has no other answer to a method that it does not know.
         code::INVALID_PARAMS
             if method == Method::Vendor
@@ -326,7 +325,7 @@ mod tests {
             (
                 Method::ResourcesRead,
                 r#"{"code":-32603,"message":"Unknown resource: x"}"#,
-                r#""error":{"code":-32602,"message":"Unknown resource: x"}"#,
+                r#""error":{"code":-32603,"message":"Unknown resource: x"}"#,
             ),
             (
                 Method::ResourcesRead,

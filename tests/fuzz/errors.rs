@@ -37,7 +37,7 @@ fn check(rng: &mut Rng, text: &str) -> Verdict {
             (-32603, Some(Json::Object(wrapped)))
         }
         Some(-32002) => (-32602, data),
-        Some(0 | -32603) if is_unknown_name(method, &message) => (-32602, data),
+        Some(0) if is_unknown_name(method, &message) => (-32602, data),
         Some(-32602) if is_unknown_method(method, &message, data.as_ref()) => (-32601, data),
         code => (code.unwrap_or(-32603), data),
     };

@@ -39,7 +39,7 @@ pub(in crate::check::report) fn outcome(verdict: Verdict, found: &str) -> Outcom
 fn result(rule: &'static Rule, native: Outcome, wrapped: Outcome) -> RuleResult {
     let fix = if native.verdict.is_finding() {
         "move from @modelcontextprotocol/sdk 1.x to @modelcontextprotocol/server 2.x and start \
-         it with serveStdio"
+             it with serveStdio"
     } else {
         ""
     };
@@ -144,20 +144,20 @@ server   node server.js   ("jot" 1.0.0, era: legacy, TypeScript SDK v1)
 
 Errors (1)                                                  native   wrapped
   x MCP001 server/discover does not work                    FAIL     ok
-found     error -32601 "M\u00e9thod not found"
-expected  a DiscoverResult that lists 2026-07-28
-fix       SDK: move from @modelcontextprotocol/sdk 1.x to
-          @modelcontextprotocol/server 2.x and start it with serveStdio
-spec
-https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+    found     error -32601 "M\u00e9thod not found"
+    expected  a DiscoverResult that lists 2026-07-28
+    fix       SDK: move from @modelcontextprotocol/sdk 1.x to
+              @modelcontextprotocol/server 2.x and start it with serveStdio
+    spec
+    https://modelcontextprotocol.io/specification/2026-07-28/server/discover
 Warnings (1)
   ! MCP018 results do not name the server                   warn     ok
-found     no serverInfo
-expected  a DiscoverResult that lists 2026-07-28
-fix       SDK: move from @modelcontextprotocol/sdk 1.x to
-          @modelcontextprotocol/server 2.x and start it with serveStdio
-spec
-https://modelcontextprotocol.io/specification/2026-07-28/server/discover
+    found     no serverInfo
+    expected  a DiscoverResult that lists 2026-07-28
+    fix       SDK: move from @modelcontextprotocol/sdk 1.x to
+              @modelcontextprotocol/server 2.x and start it with serveStdio
+    spec
+    https://modelcontextprotocol.io/specification/2026-07-28/server/discover
 Not judged (1)
   ? MCP007 tools/list: no answer in 5 s                     ?        ok
 Changes when wrapped
@@ -166,7 +166,7 @@ Changes when wrapped
 3 tools were not called (--call NAME=JSON checks one).
 
 READY WHEN WRAPPED   1 error natively (1 SDK, 0 yours), 0 wrapped, 1 warning,
-                 1 passed, 1 skipped, 1 not judged   2.4 s
+                     1 passed, 1 skipped, 1 not judged   2.4 s
 Run it as:  mcp-uplift -- node server.js
 "#;
     assert_eq!(print(&report, &PLAIN), expected);
@@ -249,8 +249,8 @@ fn nothing_but_the_reason_when_unreachable() {
     report.server = None;
     check(&report);
     let expected = "mcp-uplift check   MCP 2026-07-28   stdio\nserver   node server.js\n\n\
-        UNREACHABLE   no process wrote an answer; stderr ends with \"Error at line:\n              \
-        \\u001b\\u00e9\"\n";
+            UNREACHABLE   no process wrote an answer; stderr ends with \"Error at line:\n              \
+            \\u001b\\u00e9\"\n";
     assert_eq!(print(&report, &PLAIN), expected);
     assert_eq!(last_line(&report), format!("UNREACHABLE   {}", ascii(&report.reason)));
 }
