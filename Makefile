@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN    := $(TARGET)/release/mcp-uplift
 LOG    := $(TARGET)/test.log
 
-.PHONY: release dynamic check test sim fuzz mutants bench demo install uninstall vendor size clean help
+.PHONY: release dynamic check test sim fuzz mutants bench demo install uninstall vendor dist size clean help
 
 # Static, and at a fixed address: position-independent, the tables that a static program relocates
 # itself by would be 55 KB of it.
@@ -19,7 +19,8 @@ STATIC := -C target-feature=+crt-static -C relocation-model=static -C link-arg=-
 	--cfg getrandom_backend=\"linux_getrandom\"
 
 release:   ## one static binary: target/release/mcp-uplift
-	RUSTFLAGS="$(RUSTFLAGS) $(STATIC)" $(CARGO) build --release --locked --bins
+	flags=$$(CARGO="$(CARGO)" sh packaging/rustflags.sh $(STATIC)); \
+	CARGO_ENCODED_RUSTFLAGS="$$flags" $(CARGO) build --release --locked --bins
 
 dynamic:   ## the same binary, linked to the system's C library
 	$(CARGO) build --release --locked --bins
@@ -73,8 +74,11 @@ uninstall: ## remove the installed binary
 
 vendor:    ## copy the crates to vendor/, so that builds need no network
 	mkdir -p .cargo
-	$(CARGO) vendor --locked vendor > .cargo/config.toml
+	$(CARGO) vendor --locked --versioned-dirs vendor > .cargo/config.toml
 	@echo "Builds use vendor/ now. Undo: rm -r vendor .cargo/config.toml"
+
+dist:      ## the archives to hand out, with their sums and a bill of materials: target/dist
+	CARGO="$(CARGO)" python3 packaging/dist.py "$(TARGET)/dist"
 
 size:      ## facts about the built binary
 	@test -x $(BIN) || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
