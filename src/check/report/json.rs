@@ -1,7 +1,7 @@
 //! The report for programs. Its shape has a number, `schemaVersion`, that only a change raises which
 //! breaks its readers.
 //!
-//! The fixed parts stand here as they are printed: each [`put`] is a piece of them with the value
+//! The fixed parts stand here as they are printed: each `put` is a piece of them with the value
 //! that follows. That is a tenth of the code that members written one by one become.
 
 use crate::check::model::{
