@@ -380,3 +380,55 @@ impl Progress {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(native: Verdict, wrapped: Verdict) -> Report {
+        let outcome =
+            |verdict| Outcome { verdict, found: String::new(), method: "", evidence: Vec::new() };
+        let result = RuleResult {
+            rule: &rules::all()[0],
+            native: outcome(native),
+            wrapped: Some(outcome(wrapped)),
+            owner: model::Owner::Unknown,
+            fix: String::new(),
+        };
+        Report {
+            command: Vec::new(),
+            verdict: Overall::Unreachable,
+            reason: String::new(),
+            era: Era::Legacy,
+            server: None,
+            sdk: None,
+            results: vec![result],
+            is_wrapped_run: true,
+            changes: Vec::new(),
+            features: Vec::new(),
+            children: Vec::new(),
+            stderr: Vec::new(),
+            uncalled_tools: 0,
+            duration_ms: 0,
+            started_unix: 0,
+            exit_code: 0,
+        }
+    }
+
+    /// What nobody could judge is not cured, and a column that never ran is no good one.
+    #[test]
+    fn ready_when_wrapped_is_what_was_seen_to_be() {
+        for (native, wrapped, is_reachable, expected) in [
+            (Verdict::Pass, Verdict::Pass, true, Overall::ReadyNatively),
+            (Verdict::Warn, Verdict::Fail, true, Overall::ReadyNatively),
+            (Verdict::Fail, Verdict::Pass, true, Overall::ReadyWhenWrapped),
+            (Verdict::Fail, Verdict::Warn, true, Overall::ReadyWhenWrapped),
+            (Verdict::Fail, Verdict::Skip, true, Overall::ReadyWhenWrapped),
+            (Verdict::Fail, Verdict::Fail, true, Overall::NotReady),
+            (Verdict::Fail, Verdict::Inconclusive, true, Overall::NotReady),
+            (Verdict::Fail, Verdict::Pass, false, Overall::NotReady),
+        ] {
+            assert_eq!(overall(&report(native, wrapped), is_reachable), expected);
+        }
+    }
+}

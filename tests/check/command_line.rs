@@ -225,6 +225,10 @@ fn budget() -> Result<(), String> {
     let count = &report["summary"]["inconclusive"];
     need!(count.as_u64() > Some(3), "{count} not judged");
     need!(run.left == 0, "{} processes were left", run.left);
+    // Whoever never stops talking gets no more time than others.
+    let run = check("chatters", &["--format", "json", "--budget", "2000"])?;
+    let ms = run.json()?["durationMs"].as_u64().unwrap_or(u64::MAX);
+    need!(ms < 8_000, "{ms} ms of chatter");
     let text = check("ignores-unknown", &["--budget", "1500"])?;
     need!(!text.out.contains("all checks passed"), "all checks passed: {}", text.out);
     Ok(())
