@@ -9,7 +9,7 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN    := $(TARGET)/release/mcp-uplift
 LOG    := $(TARGET)/test.log
 
-.PHONY: release dynamic check test sim fuzz mutants bench demo install uninstall vendor dist size clean help
+.PHONY: release dynamic check test sim fuzz mutants bench demo install uninstall vendor dist size clean help # Where installed files go, and below share/ what is looked for there under these names. ROOT = $(DESTDIR)$(PREFIX) MAN_PAGE := man/man1/mcp-uplift.1 FOR_BASH := bash-completion/completions/mcp-uplift FOR_ZSH := zsh/site-functions/_mcp-uplift FOR_FISH := fish/vendor_completions.d/mcp-uplift.fish SHARED := $(MAN_PAGE) $(FOR_BASH) $(FOR_ZSH) $(FOR_FISH) pages
 
 # Static, and at a fixed address: position-independent, the tables that a static program relocates
 # itself by would be 55 KB of it.
@@ -64,13 +64,20 @@ demo: release ## a checked conversation with a legacy server through the bridge
 	$(CARGO) build --locked --examples
 	$(TARGET)/debug/examples/demo $(BIN) $(TARGET)/debug/examples/legacy-server
 
-install:   ## copy the built binary to $(DESTDIR)$(PREFIX)/bin (run make first)
-	@test -x $(BIN) || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
-	install -d "$(DESTDIR)$(PREFIX)/bin"
-	install -m 755 $(BIN) "$(DESTDIR)$(PREFIX)/bin/mcp-uplift"
+pages:     ## write the man page and the shell completions in share/ anew, from the tables of options
+	$(CARGO) run --quiet --locked --example pages -- share
 
-uninstall: ## remove the installed binary
-	rm -f "$(DESTDIR)$(PREFIX)/bin/mcp-uplift"
+install:   ## copy the built binary (run make first), man page and completions below $(DESTDIR)$(PREFIX)
+	@test -x $(BIN) || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
+	install -d "$(ROOT)/bin" $(patsubst %,"$(ROOT)/share/%",$(dir $(SHARED)))
+	install -m 755 $(BIN) "$(ROOT)/bin/mcp-uplift"
+	install -m 644 share/man/mcp-uplift.1 "$(ROOT)/share/$(MAN_PAGE)"
+	install -m 644 share/completions/mcp-uplift.bash "$(ROOT)/share/$(FOR_BASH)"
+	install -m 644 share/completions/_mcp-uplift "$(ROOT)/share/$(FOR_ZSH)"
+	install -m 644 share/completions/mcp-uplift.fish "$(ROOT)/share/$(FOR_FISH)"
+
+uninstall: ## remove what was installed
+	rm -f "$(ROOT)/bin/mcp-uplift" $(patsubst %,"$(ROOT)/share/%",$(SHARED))
 
 vendor:    ## copy the crates to vendor/, so that builds need no network
 	mkdir -p .cargo

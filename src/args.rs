@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!  words ──▶ FLAGS ──▶ Draft ──▶ Options { settings, launch, verbosity }
-//!              └──▶ --help
+//!              ├──▶ --help
+//!              └──▶ pages ──▶ man page, completions (not in the program)
 //! ```
 //!
 //! The numbers' defaults stand in [`crate::bridge::Limits`]; all else about a flag in its line of
@@ -13,6 +14,7 @@ mod draft;
 mod environment;
 mod flags;
 mod help;
+pub mod pages;
 mod units;
 
 use std::env;

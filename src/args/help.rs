@@ -45,29 +45,33 @@ Exit status: 0 ready; 1 findings; 2 wrong usage, or COMMAND could not be started
 or never answered; 3 a fault of the check itself; 130 interrupted.
 ";
 
+/// The headings, in their order.
+pub(super) const BRIDGE_GROUPS: &[(Group, &str)] = &[
+    (Group::Server, "The server"),
+    (Group::Protocol, "Protocol"),
+    (Group::Limits, "Limits"),
+    (Group::Messages, "Messages"),
+];
+
+/// The headings of `check`.
+pub(super) const CHECK_GROUPS: &[(Group, &str)] = &[
+    (Group::Server, "The server"),
+    (Group::Rules, "What is checked"),
+    (Group::Times, "Times"),
+    (Group::Report, "The report"),
+    (Group::Instead, "Instead of a check"),
+];
+
 /// The text of `--help`.
 #[must_use]
 pub fn help() -> String {
-    let groups = [
-        (Group::Server, "The server"),
-        (Group::Protocol, "Protocol"),
-        (Group::Limits, "Limits"),
-        (Group::Messages, "Messages"),
-    ];
-    page(HEAD, BRIDGE.flags, &groups, TAIL)
+    page(HEAD, BRIDGE.flags, BRIDGE_GROUPS, TAIL)
 }
 
 /// The text of `check --help`.
 #[must_use]
 pub fn check_help() -> String {
-    let groups = [
-        (Group::Server, "The server"),
-        (Group::Rules, "What is checked"),
-        (Group::Times, "Times"),
-        (Group::Report, "The report"),
-        (Group::Instead, "Instead of a check"),
-    ];
-    page(CHECK_HEAD, CHECK.flags, &groups, CHECK_TAIL)
+    page(CHECK_HEAD, CHECK.flags, CHECK_GROUPS, CHECK_TAIL)
 }
 
 fn page(head: &str, flags: &[Flag], groups: &[(Group, &str)], tail: &str) -> String {
@@ -110,7 +114,7 @@ fn push_flag(text: &mut String, flag: &Flag) {
     }
 }
 
-fn default(flag: &Flag) -> String {
+pub(super) fn default(flag: &Flag) -> String {
     let Takes::Number { unit, slot, .. } = &flag.takes else {
         return flag.default.to_owned();
     };
