@@ -9,7 +9,15 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 BIN    := $(TARGET)/release/mcp-uplift
 LOG    := $(TARGET)/test.log
 
-.PHONY: release dynamic check test sim fuzz mutants bench demo install uninstall vendor dist size clean help # Where installed files go, and below share/ what is looked for there under these names. ROOT = $(DESTDIR)$(PREFIX) MAN_PAGE := man/man1/mcp-uplift.1 FOR_BASH := bash-completion/completions/mcp-uplift FOR_ZSH := zsh/site-functions/_mcp-uplift FOR_FISH := fish/vendor_completions.d/mcp-uplift.fish SHARED := $(MAN_PAGE) $(FOR_BASH) $(FOR_ZSH) $(FOR_FISH) pages
+# Where installed files go, and below share/ what is looked for there under these names.
+ROOT      = $(DESTDIR)$(PREFIX)
+MAN_PAGE := man/man1/mcp-uplift.1
+FOR_BASH := bash-completion/completions/mcp-uplift
+FOR_ZSH  := zsh/site-functions/_mcp-uplift
+FOR_FISH := fish/vendor_completions.d/mcp-uplift.fish
+SHARED   := $(MAN_PAGE) $(FOR_BASH) $(FOR_ZSH) $(FOR_FISH)
+
+.PHONY: release dynamic check test sim fuzz mutants bench demo pages install uninstall vendor dist size clean help
 
 # Static, and at a fixed address: position-independent, the tables that a static program relocates
 # itself by would be 55 KB of it.
