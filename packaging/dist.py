@@ -289,7 +289,8 @@ def main():
     shutil.copy(work / "target/release" / NAME, tree)
     for document in DOCUMENTS:
         shutil.copy(source / document, tree)
-    shutil.copytree(source / "docs", tree / "docs")
+    for folder in ("docs", "share"):
+        shutil.copytree(source / folder, tree / folder)
     (tree / "THIRD-PARTY.md").write_text(notices)
     if libc[0] == "glibc":
         shutil.copy(source / "packaging/LGPL-2.1.txt", tree)
