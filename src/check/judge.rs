@@ -132,7 +132,6 @@ fn stands_alone(seen: &Seen) -> Outcome {
     if let Some(fault) = negotiated(seen) {
         return fault;
     }
-    let is_accepted = matches!(seen.era, Era::Legacy | Era::Dual);
     if !lists_alone {
         if works(seen.plain.as_ref()) || works(seen.enveloped.as_ref()) {
             return evidence("lists only after initialize");
@@ -147,11 +146,11 @@ fn stands_alone(seen: &Seen) -> Outcome {
     }
     let Some(probe) = &seen.initialize else { return unclear(seen, "initialize was not tried") };
     match seen.era {
-        Era::Legacy if is_accepted => {
+        Era::Legacy => {
             of(probe, Verdict::Fail, "initialize is accepted by a server that is not modern")
         }
         Era::Dual => outcome(Verdict::Pass, "dual-era: initialize works, too"),
-        Era::Legacy | Era::Modern | Era::Unknown => match &probe.reply {
+        Era::Modern | Era::Unknown => match &probe.reply {
             Reply::Error(raw) if raw.contains(MODERN) => pass(),
             Reply::Error(_) => {
                 said(probe, Verdict::Warn, "initialize is refused without naming a version: ")

@@ -53,7 +53,6 @@ struct Child {
     number: u64,
     /// Ids for which nobody waits any more, and whether they were answered.
     spent: Vec<(String, bool)>,
-    has_answered: bool,
 }
 
 /// Talks to one child after the other, and notes what it sees.
@@ -134,7 +133,6 @@ impl<'k> Talk<'k> {
                     is_legacy: false,
                     number: 0,
                     spent: Vec::new(),
-                    has_answered: false,
                 });
                 true
             }
@@ -467,7 +465,6 @@ impl<'k> Talk<'k> {
         if !is_open {
             keep(&mut self.seen.wrong_ids, Some(frame.clone()));
         }
-        child.has_answered = true;
         self.seen.has_answered = true;
         if open.is_none() {
             return Found::Nothing;
