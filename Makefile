@@ -17,7 +17,8 @@ FOR_ZSH  := zsh/site-functions/_mcp-uplift
 FOR_FISH := fish/vendor_completions.d/mcp-uplift.fish
 SHARED   := $(MAN_PAGE) $(FOR_BASH) $(FOR_ZSH) $(FOR_FISH)
 
-.PHONY: release dynamic check test sim fuzz mutants bench demo pages install uninstall vendor dist size clean help
+.PHONY: release dynamic check test sim fuzz mutants bench interop sweep conformance demo pages install \
+	uninstall vendor dist size clean help
 
 # Static, and at a fixed address: position-independent, the tables that a static program relocates
 # itself by would be 55 KB of it.
@@ -68,6 +69,25 @@ bench: release ## measure what the bridge costs and write it into README.md; QUI
 	$(TARGET)/debug/examples/bench-table bench/results.json README.md; \
 	exit $$status
 
+# Of some, nothing is written: a report is of all.
+define prove
+	@BRIDGE="$(BIN) --" $(1) \
+	$(or $(foreach name,$(ONLY),--only '$(name)'),--json evidence/results/$(2).json) \
+	&& status=0 || status=$$?; \
+	$(if $(ONLY),,UPDATE_DOCS=1 $(CARGO) test --quiet --locked --test evidence;) \
+	exit $$status
+endef
+
+interop: release ## real clients against real servers, see evidence/README.md; ONLY="rmcp-* fixture" for some
+	$(call prove,evidence/interop/run.sh,interop)
+
+sweep: release ## published servers, directly and through the bridge; ONLY=NAME for some
+	$(call prove,evidence/sweep/sweep.py,sweep)
+
+conformance: release ## the official suite; ONLY=SCENARIO for some
+	$(call prove,node evidence/conformance/run.mjs,conformance)
+	$(if $(ONLY),,$(call prove,node evidence/conformance/run.mjs --era legacy,conformance-legacy))
+
 demo: release ## a checked conversation with a legacy server through the bridge
 	$(CARGO) build --locked --examples
 	$(TARGET)/debug/examples/demo $(BIN) $(TARGET)/debug/examples/legacy-server
@@ -88,8 +108,8 @@ uninstall: ## remove what was installed
 	rm -f "$(ROOT)/bin/mcp-uplift" $(patsubst %,"$(ROOT)/share/%",$(SHARED))
 
 vendor:    ## copy the crates to vendor/, so that builds need no network
-	mkdir -p .cargo
-	$(CARGO) vendor --locked --versioned-dirs vendor > .cargo/config.toml
+	$(CARGO) vendor --quiet --locked --versioned-dirs vendor
+	install -D -m 644 packaging/vendored.toml .cargo/config.toml
 	@echo "Builds use vendor/ now. Undo: rm -r vendor .cargo/config.toml"
 
 dist:      ## the archives to hand out, with their sums and a bill of materials: target/dist

@@ -1,7 +1,4 @@
-//! What the documents name exists: links and their anchors, files, options, targets of `make`; and
-//! the figures of docs/evidence.md are those of the repository.
-//!
-//! `UPDATE_DOCS=1 cargo test --test docs` writes the table of ratios in docs/evidence.md anew.
+//! What the documents name exists: links and their anchors, files, options, targets of `make`.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
 use std::collections::BTreeSet;
@@ -10,17 +7,12 @@ use std::path::{Path, PathBuf};
 
 use mcp_uplift::args;
 use regex_lite::Regex;
-use serde_json::Value;
 
 /// Folders that are made, not kept.
 const MADE: &[&str] = &["target", "vendor"];
 
 /// Endings of files that are kept.
 const ENDINGS: &[&str] = &[".rs", ".md", ".json", ".tsv", ".txt", ".py", ".c", ".toml"];
-
-/// The marks around the ratios.
-const START: &str = "<!-- written by the test of the documents -->\n";
-const END: &str = "<!-- end of what it writes -->";
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -94,7 +86,8 @@ fn nothing_wrong(wrong: &[String]) {
 #[test]
 fn links_lead_somewhere() {
     let (mut wrong, mut followed) = (Vec::new(), 0);
-    for page in pages() {
+    let folders = ["bench", "evidence", "tests/cases"].map(|folder| format!("{folder}/README.md"));
+    for page in pages().into_iter().chain(folders.map(Page::read)) {
         for link in all(&page.text, r"\]\(([^)\s]+)\)") {
             if link.starts_with("https://") {
                 continue;
@@ -191,87 +184,4 @@ fn exists(path: &str) -> bool {
     }
     let ways = [path.to_owned(), format!("src/{path}"), format!("src/{path}.rs")];
     ways.iter().any(|way| root().join(way).exists())
-}
-
-// ---- docs/evidence.md ----
-
-/// What `make bench` measured, beside its limits.
-fn ratios() -> String {
-    let results: Value = serde_json::from_str(&read("bench/results.json")).unwrap();
-    let targets: Value = serde_json::from_str(&read("bench/targets.json")).unwrap();
-    let machine = &results["machine"];
-    let word = |name: &str| machine[name].as_str().unwrap();
-    let mut table = format!(
-        "Linux {}, {}, {} CPUs, {} rounds.\n\n\
-         | figure | least | median | most | limit of the median | |\n|---|---:|---:|---:|---:|---|\n",
-        word("kernel"),
-        word("arch"),
-        machine["cpus"],
-        results["rounds"],
-    );
-    let (mut others, mut kept) = (0, 0);
-    for (name, limits) in targets.as_object().unwrap() {
-        let is_kept = |median: f64, most: &Value, least: &Value| {
-            most.as_f64().is_none_or(|most| median <= most)
-                && least.as_f64().is_none_or(|least| median >= least)
-        };
-        let (most, least) = (&limits["max vs null"], &limits["min vs null"]);
-        if most.is_null() && least.is_null() {
-            // A few figures are ratios of the bridge with itself.
-            let figure = &results["figures"][name]["bridge"]["median"];
-            let is_good = is_kept(figure.as_f64().unwrap(), &limits["max"], &limits["min"]);
-            (others, kept) = (others + 1, kept + u32::from(is_good));
-            continue;
-        }
-        let ratio = &results["ratios"][name]["bridge/null"];
-        let [low, median, high] = ["min", "median", "max"].map(|of| ratio[of].as_f64().unwrap());
-        let limit =
-            if most.is_null() { format!("at least {least}") } else { format!("at most {most}") };
-        let verdict = if is_kept(median, most, least) { "kept" } else { "missed" };
-        table +=
-            &format!("| `{name}` | {low:.2} | {median:.2} | {high:.2} | {limit} | {verdict} |\n");
-    }
-    table + &format!("\nOf the {others} limits that are no ratios to the relay, {kept} are kept.\n")
-}
-
-#[test]
-fn ratios_are_those_that_were_measured() {
-    let page = read("docs/evidence.md");
-    let (before, rest) = page.split_once(START).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    let renewed = format!("{before}{START}\n{}\n{END}{after}", ratios());
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        fs::write(root().join("docs/evidence.md"), renewed).unwrap();
-    } else {
-        assert_eq!(page, renewed, "UPDATE_DOCS=1 writes the table anew");
-    }
-}
-
-/// The numbers of seeds and faults are those of the tests.
-#[test]
-fn numbers_of_seeds_are_those_of_the_tests() {
-    let page = read("docs/evidence.md").replace(',', "");
-    let says = |row: &str| assert!(page.contains(row), "docs/evidence.md lacks {row}");
-    let sim = read("tests/sim/main.rs");
-    for (constant, test) in [
-        ("SEEDS", "every_rule_holds"),
-        ("GARBLED", "garbled_lines_do_no_harm"),
-        ("TWICE", "the_same_seed_gives_the_same_transcript"),
-    ] {
-        let seeds = &all(&sim, &format!(r"const {constant}: u64 = (\d+);"))[0];
-        says(&format!("| `{test}` | {seeds} |"));
-    }
-    let mut targets = 0;
-    for entry in fs::read_dir(root().join("tests/fuzz")).unwrap() {
-        let text = fs::read_to_string(entry.unwrap().path()).unwrap();
-        let name = all(&text, r#"Target \{ name: "(\w+)""#);
-        let seeds = all(&text, r"Target \{ name: [^,]*, seeds: ([\d_]+)");
-        if let (Some(name), Some(seeds)) = (name.first(), seeds.first()) {
-            says(&format!("| `{name}` | {} |", seeds.replace('_', "")));
-            targets += 1;
-        }
-    }
-    assert_eq!(targets, read("tests/fuzz/main.rs").matches("::TARGET,").count());
-    let faults = all(&read("tests/mutants/faults.txt"), r"(?m)^([a-z][\w-]*): \w+.*, \w+$").len();
-    says(&format!("plants {faults} faults"));
 }
