@@ -19,16 +19,24 @@ from urllib.parse import quote
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "mcp-uplift"
 CARGO = os.environ.get("CARGO") or "cargo"
-DOCUMENTS = ["LICENSE", "README.md", "SECURITY.md", "CHANGELOG.md"]
+# In the binary archive: what its people read, and what those documents link to.
+DOCUMENTS = [
+    "LICENSE", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md",
+    "docs", "share", "bench/README.md", "evidence/README.md", "evidence/sweep/servers.tsv",
+    "tests/cases/README.md",
+]
+INSTALL = """\
+mcp-uplift here is built: a static program for {system} on {arch}. To install it, copy it to a folder
+that programs are looked for in, and what you want of share/ to where yours are, for example:
+
+    install -D mcp-uplift ~/.local/bin/mcp-uplift
+    install -D -m 644 share/man/mcp-uplift.1 ~/.local/share/man/man1/mcp-uplift.1
+
+README.md begins with how it is built from source: go on at "Wrap your server". What it says of
+make, cargo and target/ needs the source archive of the same version.
+"""
 # What .gitignore names: not part of the source where there is no git to ask.
 NOT_SOURCE = ["target", "vendor", ".cargo", "dist"]
-CONFIG = """\
-[source.crates-io]
-replace-with = "vendored-sources"
-
-[source.vendored-sources]
-directory = "vendor"
-"""
 
 # Whatever would make this build differ from that of others. make's own variables would hand the
 # options of the outer make to the inner one.
@@ -90,9 +98,9 @@ def stage(source, work, out):
         # With the version in the name, so that the binary names crates as one from the registry does.
         run(CARGO, "vendor", "--quiet", "--locked", "--versioned-dirs", "--respect-source-config",
             "vendor", cwd=source)
-    # What cargo prints for it may name a mirror that is used here.
+    # Not what cargo prints: that may name a mirror that is used here.
     (source / ".cargo").mkdir()
-    (source / ".cargo/config.toml").write_text(CONFIG)
+    shutil.copy(source / "packaging/vendored.toml", source / ".cargo/config.toml")
     return int(epoch)
 
 
@@ -256,6 +264,14 @@ def must_not_tell(name, content, work):
                 fail(f"{name} tells where it was built: {path}")
 
 
+def must_lead_somewhere(tree):
+    """Stops if a document links to what is not in the archive."""
+    for page in tree.rglob("*.md"):
+        for link in re.findall(r"\]\(([^)\s#]+)", page.read_text()):
+            if "://" not in link and not (page.parent / link).exists():
+                fail(f"{page.relative_to(tree)} links to {link}, which is not in the archive")
+
+
 def main():
     out = Path(sys.argv[1]).absolute()
     work = out.parent / "dist-build"
@@ -287,10 +303,12 @@ def main():
     tree = work / f"{NAME}-{version}-{arch}-{system}"
     tree.mkdir()
     shutil.copy(work / "target/release" / NAME, tree)
+    (tree / "INSTALL").write_text(INSTALL.format(system=system, arch=arch))
     for document in DOCUMENTS:
-        shutil.copy(source / document, tree)
-    for folder in ("docs", "share"):
-        shutil.copytree(source / folder, tree / folder)
+        (tree / document).parent.mkdir(parents=True, exist_ok=True)
+        copy = shutil.copytree if (source / document).is_dir() else shutil.copy
+        copy(source / document, tree / document)
+    must_lead_somewhere(tree)
     (tree / "THIRD-PARTY.md").write_text(notices)
     if libc[0] == "glibc":
         shutil.copy(source / "packaging/LGPL-2.1.txt", tree)
