@@ -27,6 +27,8 @@ pub(super) struct Relay {
     waiting: VecDeque<String>,
     /// The client's `initialize`, and the version it asked for, until it is answered.
     opening: Option<(Id, Option<String>)>,
+    /// Requests came behind it: the process may know ids that are the client's.
+    has_more: bool,
     /// The version they settled on; what was asked for until then.
     version: String,
 }
@@ -61,6 +63,7 @@ impl Bridge {
             waiting: VecDeque::new(),
             version: requested.clone().unwrap_or_default(),
             opening: Some((id, requested)),
+            has_more: false,
         });
         // Only probes can still wait: anything else would have decided the era.
         for held in std::mem::take(&mut self.front.held) {
@@ -142,6 +145,7 @@ impl Bridge {
             }
         }
         if let Some(relay) = &mut self.relay {
+            relay.has_more |= !requests.is_empty();
             relay.open.extend(requests);
         }
         self.relay_up(text);
@@ -213,13 +217,18 @@ impl Bridge {
     }
 
     /// The server is modern and the client is not: said clearly, and the connection stays open for
-    /// a modern one (I8-I13 are not built).
+    /// a modern one (I8-I13 are not built). A process that may still answer under an id of the
+    /// client's is of no use to it: ours could be the same (A19).
     fn refuse_legacy_client(&mut self, id: &Id, requested: Option<String>) {
         self.say(Level::Error, NO_LEGACY_CLIENT);
-        self.relay = None;
         self.upstream.is_modern = true;
-        self.upstream.phase = Phase::Fresh;
         self.refuse_line(Some(id), &Refusal::UnsupportedVersion { requested });
+        self.refuse_relayed(&Refusal::UpstreamUnavailable(NO_LEGACY_CLIENT.into()));
+        if self.relay.take().is_some_and(|relay| relay.has_more) {
+            self.leave_server();
+        } else {
+            self.upstream.phase = Phase::Fresh;
+        }
     }
 
     /// What is unanswered will not be answered by the server; nor will what waits be sent.
