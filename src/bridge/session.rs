@@ -365,10 +365,13 @@ impl Bridge {
     pub(super) fn server_stays_closed(&mut self) {
         let how = "it closed its output";
         self.say(Level::Warning, format!("the server is ended: {how}"));
-        let was_ready = self.upstream.is_ready();
+        let phase = self.upstream.phase;
         self.leave_server();
         self.upstream.crashed(self.now);
-        self.server_lost(how, was_ready);
+        if let Phase::Handshaking { .. } = phase {
+            self.upstream.offer_again();
+        }
+        self.server_lost(how, phase == Phase::Ready);
     }
 
     pub(super) fn server_exited(&mut self, generation: Generation, exit: Exit) {
