@@ -215,7 +215,8 @@ impl Listen {
     /// Forgets URIs that no stream names and gives them back, to be unsubscribed (G7).
     fn drop_unwatched(&mut self) -> Vec<(String, Watch)> {
         let streams = &self.streams;
-        let is_named = |uri: &String| streams.values().any(|s| s.honoured.uris.contains(uri));
+        let is_named =
+            |uri: &String, _: &Watch| streams.values().any(|s| s.honoured.uris.contains(uri));
         self.watched.take_unless(is_named)
     }
 

@@ -47,6 +47,7 @@ impl Bridge {
         }
         let end = self.now.after(self.settings.limits.request_timeout_ms);
         if *self.relay_until.get_or_insert(end) <= self.now {
+            self.close_passed_streams();
             self.refuse_relayed(&Refusal::Timeout);
             self.refuse_passed(&Refusal::Timeout);
             self.refuse_waiting_to_pass(&Refusal::Timeout);

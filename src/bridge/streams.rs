@@ -180,15 +180,25 @@ impl Bridge {
             for (topic, params) in stream.take_kept() {
                 self.tell_client(wire::notification(topic.method(), &params));
             }
-            let mut outcome = String::from("\"result\":");
-            let mut result = Writer::new(&mut outcome);
-            result.raw("resultType", "\"complete\"");
-            let meta = format!("{{\"{}\":{}", key::SUBSCRIPTION_ID, id.text());
-            result.raw("_meta", &format!("{meta},\"{}\":{identity}}}", key::SERVER_INFO));
-            result.end();
-            self.tell_client(wire::response(Some(id.text()), &outcome));
+            self.end_stream(&id, Some(&identity));
         }
         self.listen.forget_watches();
+        self.close_passed_streams();
+    }
+
+    /// Answers the request of a stream with its end, and with the server's identity if we know it.
+    pub(super) fn end_stream(&mut self, id: &Id, identity: Option<&str>) {
+        let mut outcome = String::from("\"result\":");
+        let mut result = Writer::new(&mut outcome);
+        result.raw("resultType", "\"complete\"");
+        let mut meta = Writer::new(result.open("_meta"));
+        meta.raw(key::SUBSCRIPTION_ID, id.text());
+        if let Some(identity) = identity {
+            meta.raw(key::SERVER_INFO, identity);
+        }
+        meta.end();
+        result.end();
+        self.tell_client(wire::response(Some(id.text()), &outcome));
     }
 
     /// A new process serves the streams that stayed open (G14): they are narrowed to what it can
