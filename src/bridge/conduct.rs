@@ -3,7 +3,6 @@
 use super::Bridge;
 use super::chain::{Chain, State};
 use super::event::{Effect, Level};
-use super::from_client::cursor;
 use super::front::Leg;
 use super::ids::{ChainId, ServerId};
 use super::lane::Next;
@@ -122,7 +121,7 @@ impl Bridge {
             wire::response_head(&mut out, Some(leg.id.text()));
         }
         let head = out.own_len();
-        let is_list = chain.request.method.is_list() && matches!(outcome, Ok(Body::Object(_)));
+        let is_result = matches!(outcome, Ok(Body::Object(_)));
         self.write_outcome(&mut out, &chain, outcome);
         match chain.state {
             State::Parked { outcome: ref mut kept, .. } => {
@@ -138,9 +137,8 @@ impl Bridge {
                 self.lane.forget(id);
                 out.push_str(wire::END);
                 let frame = out.finish();
-                if is_list {
+                if let (true, Some(cursor)) = (is_result, chain.request.page()) {
                     let most = self.settings.limits.kept_bytes();
-                    let cursor = cursor(&chain.request.params());
                     let answer = (frame.clone(), head);
                     self.memory.remember(chain.request.method, cursor, answer, most);
                 }

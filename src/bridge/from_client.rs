@@ -259,8 +259,3 @@ enum Judged {
     /// A ping before the era is known (I2).
     Ping,
 }
-
-/// The cursor of a list request as JSON text, "" for the first page.
-pub(super) fn cursor<'a>(params: &Object<'a>) -> &'a str {
-    params.get("cursor").unwrap_or("")
-}

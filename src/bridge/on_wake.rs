@@ -3,7 +3,6 @@
 use super::Bridge;
 use super::chain::{Chain, State};
 use super::event::{Level, Time};
-use super::from_client::cursor;
 use super::ids::ChainId;
 use super::memory::LIST_WAITS_MS;
 use super::upstream::Phase;
@@ -178,9 +177,8 @@ impl Bridge {
             let State::Waiting { since, .. } = &chain.state else {
                 return None;
             };
-            let request = &chain.request;
-            let is_known = request.method.is_list()
-                && self.memory.knows(request.method, cursor(&request.params()));
+            let cursor = chain.request.page()?;
+            let is_known = self.memory.knows(chain.request.method, cursor);
             is_known.then(|| (id, since.after(LIST_WAITS_MS)))
         })
     }
@@ -193,9 +191,8 @@ impl Bridge {
                 continue;
             };
             self.lane.forget(id);
-            let method = chain.request.method;
-            let outcome = self.memory.recall(method, cursor(&chain.request.params()));
-            let outcome = outcome.unwrap_or_default();
+            let recalled = |cursor| self.memory.recall(chain.request.method, cursor);
+            let outcome = chain.request.page().and_then(recalled).unwrap_or_default();
             if let Some(leg) = chain.into_leg() {
                 self.answer(leg, &outcome);
             }
