@@ -13,6 +13,8 @@ struct Play {
     bridge: Bridge,
     now: u64,
     up: Vec<Value>,
+    /// How many of those only the server can be blamed for.
+    replies: usize,
     down: Vec<Value>,
     said: Vec<String>,
 }
@@ -30,6 +32,7 @@ impl Play {
             bridge: Bridge::new(settings, entropy),
             now: 0,
             up: Vec::new(),
+            replies: 0,
             down: Vec::new(),
             said: Vec::new(),
         };
@@ -67,6 +70,7 @@ impl Play {
         while let Some(effect) = self.bridge.next_effect() {
             match effect {
                 Effect::ToServer(frame) => {
+                    self.replies += usize::from(frame.is_reply());
                     self.up.push(serde_json::from_slice(&frame.bytes()).unwrap());
                 }
                 Effect::ToClient(frame) => {
@@ -319,6 +323,24 @@ fn most_ambient_questions() {
     play.server(&json!({"id": "last", "method": "roots/list"}));
     assert_eq!(play.up.len(), bounds::MOST_QUESTIONS + 1, "all are refused");
     assert_eq!(play.up[0]["error"]["code"], -32601);
+}
+
+/// A list that is done waits for no question any more: nothing is left of it but the question.
+#[test]
+fn lists_beside_a_held_question() {
+    let mut play = Play::ready(Settings::default());
+    play.server(&json!({"id": "r", "method": "roots/list"}));
+    let expires = play.bridge.deadline();
+    for id in 0..1_000 {
+        play.client(&request(id, "tools/list", json!({}), &json!({})));
+        let sent = play.up.pop().unwrap();
+        play.server(&json!({"id": sent["id"], "result": {"tools": []}}));
+    }
+    assert_eq!(play.bridge.deadline(), expires);
+    play.client(&request("stuck", "tools/list", json!({}), &json!({})));
+    play.up.clear();
+    play.wait(1_000);
+    assert_eq!(play.up[0]["error"]["code"], -32601, "the last one waits for it");
 }
 
 #[test]

@@ -109,11 +109,8 @@ impl Bridge {
         if let Some(visits) = self.visits_wanted(id, &outcome) {
             return self.ask_for_visits(id, visits);
         }
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
+        let Some(mut chain) = self.take_chain(id) else { return };
         chain.call = None;
-        self.lane.release(id);
         let questions = std::mem::take(&mut chain.questions);
         let line = self.line.clone().unwrap_or_default();
         let mut out = Spliced::over(&line);
@@ -134,7 +131,6 @@ impl Bridge {
             | State::Visiting { leg, .. }
             | State::Running { leg, .. }
             | State::Returning { leg, .. } => {
-                self.lane.forget(id);
                 out.push_str(wire::END);
                 let frame = out.finish();
                 if let (true, Some(cursor)) = (is_result, chain.request.page()) {
@@ -191,10 +187,7 @@ impl Bridge {
 
     /// Ends a running chain with an error of ours. The server is not told; see [`Self::abandon`].
     pub(super) fn fail(&mut self, id: ChainId, refusal: &Refusal) {
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        self.lane.forget(id);
+        let Some(mut chain) = self.take_chain(id) else { return };
         let questions = std::mem::take(&mut chain.questions);
         if let Some(leg) = chain.into_leg() {
             self.refuse(leg, refusal);
@@ -217,14 +210,16 @@ impl Bridge {
     /// leg, if it has one, is not answered: its client cancelled it.
     pub(super) fn abandon(&mut self, id: ChainId, reason: &str) {
         self.cancel_call(id, reason);
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        self.lane.forget(id);
-        let questions = std::mem::take(&mut chain.questions);
-        drop(chain);
-        self.rehome(questions);
+        let Some(chain) = self.take_chain(id) else { return };
+        self.rehome(chain.questions);
         self.pump();
+    }
+
+    /// Takes a chain out of wherever it is. Whoever does so answers its leg.
+    pub(super) fn take_chain(&mut self, id: ChainId) -> Option<Chain> {
+        self.lane.forget(id);
+        self.ambient.forget(id);
+        self.chains.all.remove(&id)
     }
 
     /// The call with this id of ours cannot be answered any more: its answer was unreadable.

@@ -187,10 +187,7 @@ impl Bridge {
         let due: Vec<_> =
             self.list_deadlines().filter(|(_, at)| *at <= self.now).map(|(id, _)| id).collect();
         for id in due {
-            let Some(chain) = self.chains.all.remove(&id) else {
-                continue;
-            };
-            self.lane.forget(id);
+            let Some(chain) = self.take_chain(id) else { continue };
             let recalled = |cursor| self.memory.recall(chain.request.method, cursor);
             let outcome = chain.request.page().and_then(recalled).unwrap_or_default();
             if let Some(leg) = chain.into_leg() {

@@ -376,8 +376,7 @@ impl Bridge {
         };
         if let State::Parked { outcome: Some(outcome), .. } = &chain.state {
             let outcome = outcome.clone();
-            self.chains.all.remove(&id);
-            self.lane.forget(id);
+            self.take_chain(id);
             return self.answer(leg, &outcome);
         }
         // Judge all answers before the first is taken: a malformed one changes nothing (E15.5).

@@ -459,10 +459,7 @@ impl Bridge {
                 State::Running { .. } => self.fail(id, &refusal),
                 State::Returning { .. } => self.fail(id, &Refusal::Restarted),
                 State::Parked { outcome: Some(_), .. } => self.lane.release(id),
-                State::Parked { outcome: None, .. } => {
-                    self.chains.all.remove(&id);
-                    self.lane.forget(id);
-                }
+                State::Parked { outcome: None, .. } => drop(self.take_chain(id)),
             }
         }
         let is_waited_for = self.lane.has_requests()

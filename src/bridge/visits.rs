@@ -97,10 +97,7 @@ impl Bridge {
 
     /// The person did not want to (E28 c).
     pub(super) fn decline_visits(&mut self, id: ChainId) {
-        let Some(chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        self.lane.forget(id);
+        let Some(chain) = self.take_chain(id) else { return };
         let method = chain.request.method;
         let identity =
             self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
