@@ -343,6 +343,23 @@ fn lists_beside_a_held_question() {
     assert_eq!(play.up[0]["error"]["code"], -32601, "the last one waits for it");
 }
 
+/// The client's folders count against the client: they may be as long as a line.
+#[test]
+fn folders_are_no_reply() {
+    let mut play = Play::ready(Settings::default());
+    play.server(&json!({"id": "r", "method": "roots/list"}));
+    let with_roots = json!({"io.modelcontextprotocol/clientCapabilities": {"roots": {}}});
+    let params = json!({"name": "t", "arguments": {}});
+    play.client(&request(1, "tools/call", params.clone(), &with_roots));
+    let asked = play.down.pop().unwrap();
+    let mut retry = request(2, "tools/call", params, &with_roots);
+    retry["params"]["requestState"] = asked["result"]["requestState"].clone();
+    let roots = json!({"roots": [{"uri": "file:///a"}]});
+    retry["params"]["inputResponses"] = json!({"q1": roots});
+    play.client(&retry);
+    assert_eq!((play.up[0]["result"].clone(), play.replies), (roots, 0));
+}
+
 #[test]
 fn most_pending() {
     let per_stream = 256;

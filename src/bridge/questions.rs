@@ -135,12 +135,11 @@ impl Bridge {
         self.note_digestion(kind);
     }
 
-    /// The one answer to a question, one of the client's.
-    fn pass_reply(&mut self, question: &Question, outcome: &str) {
-        if let Source::Server(server_id) = &question.source {
-            self.tell_server(wire::response(Some(server_id.text()), outcome));
-            self.note_digestion(question.asked.kind);
-        }
+    /// The one answer to a request of the server's, one of the client's: it counts against who
+    /// made it (R).
+    fn pass_reply(&mut self, server_id: &Id, kind: Kind, outcome: &str) {
+        self.tell_server(wire::response(Some(server_id.text()), outcome));
+        self.note_digestion(kind);
     }
 
     /// A server that has been told its folders needs a moment to look at them (E20).
@@ -235,13 +234,18 @@ impl Bridge {
         }
     }
 
+    /// Nobody is asked for folders, or not any more.
     pub(super) fn refuse_roots(&mut self) {
-        self.answer_roots(Kind::Roots.refusal());
+        for server_id in self.ambient.take_roots() {
+            self.reply(&server_id, Kind::Roots, Kind::Roots.refusal());
+        }
+        self.close_ambient();
     }
 
-    fn answer_roots(&mut self, outcome: &str) {
+    /// The first client that named its folders names them for all (E20).
+    fn pass_roots(&mut self, answer: &str) {
         for server_id in self.ambient.take_roots() {
-            self.reply(&server_id, Kind::Roots, outcome);
+            self.pass_reply(&server_id, Kind::Roots, answer);
         }
         self.close_ambient();
     }
@@ -493,7 +497,7 @@ impl Bridge {
         if let Some(answer) = roots.and_then(|question| question.answer)
             && self.ambient.holds_roots()
         {
-            self.answer_roots(&answer);
+            self.pass_roots(&answer);
         }
         self.visits_accepted(id);
         self.lane.wait_ahead(id);
@@ -519,8 +523,9 @@ impl Bridge {
         chain.state = State::Running { leg, idle, latest: now.after(left_ms), window };
         self.chains.all.insert(id, chain);
         for question in answered {
-            if let Some(answer) = &question.answer {
-                self.pass_reply(&question, answer);
+            if let (Source::Server(server_id), Some(answer)) = (&question.source, &question.answer)
+            {
+                self.pass_reply(server_id, question.asked.kind, answer);
             }
         }
     }
