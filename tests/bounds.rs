@@ -360,6 +360,32 @@ fn folders_are_no_reply() {
     assert_eq!((play.up[0]["result"].clone(), play.replies), (roots, 0));
 }
 
+/// A call that comes back with half of its answers and is given up at once, for they are too
+/// large: no question of it is forgotten, not even one that its client has not seen.
+#[test]
+fn questions_of_a_call_that_is_given_up_while_it_asks_again() {
+    let mut play = Play::ready(settings(|s| s.limits.buffer_bytes = 4 << 20));
+    play.client(&call(1, &json!({})));
+    play.server(&question("a", "m"));
+    play.server(&question("b", "m"));
+    play.wait(60);
+    let asked = play.down.pop().unwrap();
+    play.server(&question("hidden", "m"));
+    play.client(&call(2, &json!({})));
+    play.server(&question("c", &"m".repeat(200 << 10)));
+    play.wait(5);
+    assert_eq!(play.down.pop().unwrap()["id"], 2, "parked in this very moment");
+    let mut retry = call(3, &json!({}));
+    retry["params"]["requestState"] = asked["result"]["requestState"].clone();
+    let answer = json!({"action": "accept", "content": {"x": "x".repeat(900 << 10)}});
+    retry["params"]["inputResponses"] = json!({ "q1": answer });
+    play.up.clear();
+    play.client(&retry);
+    assert_eq!(play.up.remove(0)["method"], "notifications/cancelled");
+    let refused: Vec<_> = play.up.iter().map(|up| up["id"].clone()).collect();
+    assert_eq!(refused, ["a", "b", "hidden"]);
+}
+
 #[test]
 fn most_pending() {
     let per_stream = 256;

@@ -173,6 +173,16 @@ impl Chain {
         self.call.is_some() && self.request.method.is_mrtr()
     }
 
+    /// Gives a key to each question that has none and no answer (E4).
+    pub(super) fn show_questions(&mut self) {
+        for question in self.questions.iter_mut().filter(|question| question.answer.is_none()) {
+            question.shown_as.get_or_insert_with(|| {
+                self.keys += 1;
+                self.keys
+            });
+        }
+    }
+
     /// Bytes it keeps: of its request, its questions, and an outcome that nobody was told yet.
     fn size(&self) -> usize {
         let outcome = match &self.state {

@@ -262,8 +262,16 @@ impl Bridge {
 
     // --- to the client
 
-    /// Answers a chain's leg with its questions (E3) and waits for the client to come back.
+    /// Answers a chain's leg with all its questions (E3) and waits for the client to come back.
     pub(super) fn park(&mut self, id: ChainId) {
+        if let Some(chain) = self.chains.all.get_mut(&id) {
+            chain.show_questions();
+        }
+        self.park_as_shown(id);
+    }
+
+    /// The same with only those that its client has seen (E15.3).
+    fn park_as_shown(&mut self, id: ChainId) {
         let Some(mut chain) = self.chains.all.remove(&id) else {
             return;
         };
@@ -277,13 +285,6 @@ impl Bridge {
         };
         chain.rounds += 1;
         chain.progress.end_leg();
-        let asked = |question: &&mut Question| question.answer.is_none();
-        for question in chain.questions.iter_mut().filter(asked) {
-            question.shown_as.get_or_insert_with(|| {
-                chain.keys += 1;
-                chain.keys
-            });
-        }
         let handle = self.random_hex::<16>();
         let ticket = format!("{}.{handle}", self.epoch);
         let identity = self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str());
@@ -437,12 +438,7 @@ impl Bridge {
                 self.cancel_call(id, "its questions were not answered");
                 return self.fail(id, &Refusal::TooManyRounds);
             }
-            let hidden: Vec<_> = take_where(&mut chain.questions, |q| q.shown_as.is_none());
-            self.park(id);
-            if let Some(chain) = self.chains.all.get_mut(&id) {
-                chain.questions.extend(hidden);
-            }
-            return;
+            return self.park_as_shown(id);
         }
         if chain.call.is_none() {
             chain.request = request; // its trace context travels, not that of the first leg (K4)
