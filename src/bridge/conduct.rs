@@ -1,7 +1,7 @@
 //! What several directions share: answering, forwarding, finishing, giving up, ending.
 
 use super::Bridge;
-use super::chain::{Chain, State};
+use super::chain::{Chain, Doing, State};
 use super::event::{Effect, Level};
 use super::front::Leg;
 use super::ids::{ChainId, ServerId};
@@ -66,8 +66,7 @@ impl Bridge {
     /// Puts a chain whose request is to be sent at the head of the line. A parked one is not: its
     /// client has to come back first.
     pub(super) fn wait_again(&mut self, id: ChainId) {
-        let since = self.now;
-        self.chains.change(id, |leg| State::Waiting { leg, since });
+        self.chains.change(id, Doing::Waiting { since: self.now });
         if !self.chains.all.get(&id).is_some_and(Chain::is_waiting) {
             return;
         }
@@ -80,7 +79,7 @@ impl Bridge {
         let limits = &self.settings.limits;
         let idle = self.now.after(limits.request_timeout_ms);
         let latest = self.now.after(limits.request_max_ms);
-        self.chains.change(id, |leg| State::Running { leg, idle, latest, window: None });
+        self.chains.change(id, Doing::Running { idle, latest, window: None });
         let sent = self.chains.next_sent();
         let Some(chain) = self.chains.all.get_mut(&id) else { return };
         let Some(leg) = chain.leg() else { return };
@@ -126,11 +125,7 @@ impl Bridge {
                 self.chains.all.insert(id, chain);
                 self.abandon_oldest_parked();
             }
-            State::Waiting { leg, .. }
-            | State::Leveling { leg, .. }
-            | State::Visiting { leg, .. }
-            | State::Running { leg, .. }
-            | State::Returning { leg, .. } => {
+            State::Active(leg, _) => {
                 out.push_str(wire::END);
                 let frame = out.finish();
                 if let (true, Some(cursor)) = (is_result, chain.request.page()) {

@@ -1,7 +1,7 @@
 //! What each passed deadline causes, as one list. Every wait of the core is here (invariant 7).
 
 use super::Bridge;
-use super::chain::{Chain, State};
+use super::chain::{Chain, Doing, State};
 use super::event::{Level, Time};
 use super::ids::ChainId;
 use super::memory::LIST_WAITS_MS;
@@ -114,10 +114,21 @@ impl Bridge {
             return;
         };
         match &chain.state {
-            State::Running { window: Some(window), .. } if window.end() <= self.now => self.ask(id),
-            State::Running { idle, latest, .. } if (*idle).min(*latest) <= self.now => {
-                self.time_out(id, *latest <= self.now);
-            }
+            State::Active(_, doing) => match *doing {
+                Doing::Running { window: Some(window), .. } if window.end() <= self.now => {
+                    self.ask(id);
+                }
+                Doing::Running { idle, latest, .. } if idle.min(latest) <= self.now => {
+                    self.time_out(id, latest <= self.now);
+                }
+                Doing::Leveling { until } if until <= self.now => self.level_set(id),
+                Doing::Visiting { until } if until <= self.now => self.send_again(id),
+                Doing::Waiting { .. }
+                | Doing::Leveling { .. }
+                | Doing::Visiting { .. }
+                | Doing::Running { .. }
+                | Doing::Returning { .. } => {}
+            },
             State::Parked { until, .. } if *until <= self.now => {
                 self.say(
                     Level::Info,
@@ -125,14 +136,7 @@ impl Bridge {
                 );
                 self.abandon(id, "its question was not answered in time");
             }
-            State::Leveling { until, .. } if *until <= self.now => self.level_set(id),
-            State::Visiting { until, .. } if *until <= self.now => self.send_again(id),
-            State::Waiting { .. }
-            | State::Leveling { .. }
-            | State::Visiting { .. }
-            | State::Running { .. }
-            | State::Parked { .. }
-            | State::Returning { .. } => {}
+            State::Parked { .. } => {}
         }
     }
 
@@ -143,7 +147,7 @@ impl Bridge {
         if let (false, Some(older)) = (is_final, self.chains.oldest_parked_before(sent)) {
             let idle = self.now.after(self.settings.limits.request_timeout_ms);
             if let Some(chain) = self.chains.all.get_mut(&id)
-                && let State::Running { idle: clock, .. } = &mut chain.state
+                && let State::Active(_, Doing::Running { idle: clock, .. }) = &mut chain.state
             {
                 *clock = idle;
             }
@@ -174,9 +178,7 @@ impl Bridge {
         let is_busy = self.lane.is_busy(self.settings.limits.parallel);
         self.lane.line().filter(move |_| is_busy).filter_map(|id| {
             let chain = self.chains.all.get(&id)?;
-            let State::Waiting { since, .. } = &chain.state else {
-                return None;
-            };
+            let State::Active(_, Doing::Waiting { since }) = &chain.state else { return None };
             let cursor = chain.request.page()?;
             let is_known = self.memory.knows(chain.request.method, cursor);
             is_known.then(|| (id, since.after(LIST_WAITS_MS)))
@@ -199,14 +201,13 @@ impl Bridge {
 
 fn chain_deadline(chain: &Chain) -> Option<Time> {
     let state = match &chain.state {
-        State::Running { idle, latest, window, .. } => {
+        State::Active(_, Doing::Running { idle, latest, window }) => {
             let end = (*idle).min(*latest);
             Some(window.map_or(end, |window| window.end().min(end)))
         }
         State::Parked { until, .. }
-        | State::Leveling { until, .. }
-        | State::Visiting { until, .. } => Some(*until),
-        State::Waiting { .. } | State::Returning { .. } => None,
+        | State::Active(_, Doing::Leveling { until } | Doing::Visiting { until }) => Some(*until),
+        State::Active(_, Doing::Waiting { .. } | Doing::Returning { .. }) => None,
     };
     state.into_iter().chain(chain.progress.due()).min()
 }

@@ -3,7 +3,7 @@
 
 use super::Bridge;
 use super::ambient::DIGEST_MS;
-use super::chain::{Chain, Owner, Question, Source, State, Window};
+use super::chain::{Chain, Doing, Owner, Question, Source, State, Window};
 use super::event::Level;
 use super::front::{Held, Leg, Request, Seat};
 use super::ids::{ChainId, QuestionId};
@@ -61,7 +61,7 @@ impl Bridge {
                     return;
                 };
                 chain.questions.push(question);
-                if let State::Running { window, .. } = &mut chain.state {
+                if let State::Active(_, Doing::Running { window, .. }) = &mut chain.state {
                     *window = Some(window.map_or(Window::open(now), |w| w.extended(now)));
                 }
             }
@@ -272,21 +272,19 @@ impl Bridge {
 
     /// The same with only those that its client has seen (E15.3).
     fn park_as_shown(&mut self, id: ChainId) {
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        let (leg, left_ms) = match chain.state {
-            State::Waiting { leg, .. }
-            | State::Leveling { leg, .. }
-            | State::Visiting { leg, .. } => (leg, self.settings.limits.request_max_ms),
-            State::Running { leg, latest, .. } => (leg, latest.since(self.now)),
-            State::Returning { leg, left_ms } => (leg, left_ms),
-            State::Parked { .. } => return,
+        let handle = self.random_hex::<16>();
+        let ticket = format!("{}.{handle}", self.epoch);
+        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let State::Active(leg, doing) = &chain.state else { return };
+        let left_ms = match doing {
+            Doing::Waiting { .. } | Doing::Leveling { .. } | Doing::Visiting { .. } => {
+                self.settings.limits.request_max_ms
+            }
+            Doing::Running { latest, .. } => latest.since(self.now),
+            Doing::Returning { left_ms } => *left_ms,
         };
         chain.rounds += 1;
         chain.progress.end_leg();
-        let handle = self.random_hex::<16>();
-        let ticket = format!("{}.{handle}", self.epoch);
         let identity = self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str());
         let asked = chain.questions.iter().filter(|question| question.answer.is_none());
         let requests = asked
@@ -295,6 +293,7 @@ impl Bridge {
         wire::response_head(&mut line, Some(leg.id.text()));
         results::write_input_required(&mut line, requests, leg.capabilities, &ticket, identity);
         line.push_str(wire::END);
+        self.front.leave(&leg.id);
         chain.state = State::Parked {
             ticket,
             capabilities: leg.capabilities,
@@ -303,8 +302,6 @@ impl Bridge {
             left_ms,
         };
         let is_called = chain.call.is_some();
-        self.chains.all.insert(id, chain);
-        self.front.leave(&leg.id);
         self.tell_client(line.into_bytes());
         if !(self.settings.hold_lane && is_called) {
             self.lane.release(id);
@@ -333,9 +330,7 @@ impl Bridge {
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };
-        let State::Running { leg, window, .. } = &mut chain.state else {
-            return;
-        };
+        let State::Active(leg, Doing::Running { window, .. }) = &mut chain.state else { return };
         *window = None;
         let can = leg.capabilities;
         let (kept, undeclared) = std::mem::take(&mut chain.questions)
@@ -424,7 +419,7 @@ impl Bridge {
         };
         chain.newest_leg = leg.id.clone();
         self.front.sit(&leg.id, Seat::Chain(id));
-        chain.state = State::Returning { leg, left_ms };
+        chain.state = State::Active(leg, Doing::Returning { left_ms });
         if chain
             .questions
             .iter()
@@ -487,8 +482,7 @@ impl Bridge {
         if questions.iter().any(is_declined) {
             return self.decline_visits(id);
         }
-        let since = self.now;
-        self.chains.change(id, |leg| State::Waiting { leg, since });
+        self.chains.change(id, Doing::Waiting { since: self.now });
         let roots = questions.into_iter().find(|question| question.source == Source::Roots);
         if let Some(answer) = roots.and_then(|question| question.answer)
             && self.ambient.holds_roots()
@@ -506,18 +500,14 @@ impl Bridge {
         let sent = self.chains.next_sent();
         let now = self.now;
         let idle = now.after(self.settings.limits.request_timeout_ms);
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        let State::Returning { leg, left_ms } = chain.state else {
-            return;
-        };
+        let Some(chain) = self.chains.all.get_mut(&id) else { return };
+        let State::Active(_, doing) = &mut chain.state else { return };
+        let Doing::Returning { left_ms } = *doing else { return };
         let answered = take_where(&mut chain.questions, |question| question.answer.is_some());
         // Questions that came meanwhile have waited long enough (E17).
         let window = (!chain.questions.is_empty()).then(|| Window::closing(now));
         chain.sent = sent;
-        chain.state = State::Running { leg, idle, latest: now.after(left_ms), window };
-        self.chains.all.insert(id, chain);
+        *doing = Doing::Running { idle, latest: now.after(left_ms), window };
         for question in answered {
             if let (Source::Server(server_id), Some(answer)) = (&question.source, &question.answer)
             {

@@ -1,6 +1,6 @@
 //! The wrapped server's life: start, handshake, loss, next process (H1-H6, H12, H13, B8, C3).
 
-use super::chain::State;
+use super::chain::{Doing, State};
 use super::event::{Effect, Exit, Generation, Level};
 use super::modern::Modern;
 use super::relay::is_modern_refusal;
@@ -345,7 +345,7 @@ impl Bridge {
             .chains
             .all
             .iter()
-            .filter(|(_, chain)| matches!(chain.state, State::Waiting { .. }))
+            .filter(|(_, chain)| chain.is_waiting())
             .map(|(id, _)| *id)
             .collect();
         for chain in waiting {
@@ -453,11 +453,13 @@ impl Bridge {
             chain.questions.clear();
             chain.call = None;
             match &chain.state {
-                State::Waiting { .. } => {}
+                State::Active(_, Doing::Waiting { .. }) => {}
                 // Not sent yet, or not for the time being: they go on with the next process.
-                State::Leveling { .. } | State::Visiting { .. } => self.wait_again(id),
-                State::Running { .. } => self.fail(id, &refusal),
-                State::Returning { .. } => self.fail(id, &Refusal::Restarted),
+                State::Active(_, Doing::Leveling { .. } | Doing::Visiting { .. }) => {
+                    self.wait_again(id);
+                }
+                State::Active(_, Doing::Running { .. }) => self.fail(id, &refusal),
+                State::Active(_, Doing::Returning { .. }) => self.fail(id, &Refusal::Restarted),
                 State::Parked { outcome: Some(_), .. } => self.lane.release(id),
                 State::Parked { outcome: None, .. } => drop(self.take_chain(id)),
             }

@@ -2,7 +2,7 @@
 //! question, and consent sends the request again.
 
 use super::Bridge;
-use super::chain::{Question, Source, State, Visit};
+use super::chain::{Doing, Question, Source, State, Visit};
 use super::ids::ChainId;
 use crate::bounds::MOST_ROUNDS;
 use crate::message::capabilities::Capabilities;
@@ -43,7 +43,7 @@ impl Bridge {
             && wanted.iter().all(|(id, _)| chain.visits.iter().any(|visit| visit.id == *id));
         if is_same && std::mem::take(&mut chain.may_wait) {
             let is_done = chain.visits.iter().all(|visit| visit.is_done);
-            self.chains.change(id, |leg| State::Visiting { leg, until: visiting });
+            self.chains.change(id, Doing::Visiting { until: visiting });
             if is_done {
                 self.wait_again(id);
             }
@@ -127,7 +127,7 @@ impl Bridge {
                 known.is_done = true;
             }
             let is_done = chain.visits.iter().all(|known| known.is_done);
-            if matches!(chain.state, State::Visiting { .. }) && is_done {
+            if matches!(chain.state, State::Active(_, Doing::Visiting { .. })) && is_done {
                 done.push(*id);
             }
         }
