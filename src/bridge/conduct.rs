@@ -9,12 +9,14 @@ use super::lane::Next;
 use super::modern::Modern;
 use super::relay::Relay;
 use super::upstream::Purpose;
-use crate::message::object::{Body, Object, Text, quoted};
+use crate::message::body::Body;
+use crate::message::object::Object;
 use crate::message::params;
 use crate::message::refusal::{Refusal, write_upstream_error};
 use crate::message::results::{self, Stamp};
 use crate::message::splice::Spliced;
 use crate::message::wire::{self, Id};
+use crate::message::writer::{Text, quoted};
 
 impl Bridge {
     /// Spends a leg: its one answer. `outcome` is `"result":...` or `"error":...`.

@@ -5,8 +5,9 @@
 use super::ids::ChainId;
 use super::table::Table;
 use crate::message::capabilities::Capabilities;
-use crate::message::object::{self, Object, Spans};
+use crate::message::object::{Object, Spans};
 use crate::message::params;
+use crate::message::value::is_key;
 use crate::message::vocabulary::Method;
 use crate::message::wire::Id;
 use std::collections::VecDeque;
@@ -66,7 +67,7 @@ impl Request {
     /// text, "" for the first.
     pub(super) fn page(&self) -> Option<&str> {
         let params = self.params();
-        let is_more = |name: &str| params::is_salient(name) && !object::is_key(name, "cursor");
+        let is_more = |name: &str| params::is_salient(name) && !is_key(name, "cursor");
         let is_plain = self.method.is_list() && !params.iter().any(|(name, _)| is_more(name));
         is_plain.then(|| params.get("cursor").unwrap_or(""))
     }

@@ -20,8 +20,9 @@ use super::ids::ServerId;
 use super::table::Table;
 use crate::bounds::MOST_KEPT;
 use crate::message::notes::{self, Filter};
-use crate::message::object::{Object, quoted};
+use crate::message::object::Object;
 use crate::message::wire::Id;
+use crate::message::writer::quoted;
 
 /// How long a stream waits for its subscriptions before it goes on without the missing (G6).
 pub(super) const OPENING_MS: u64 = 8000;

@@ -8,11 +8,14 @@ use super::ids::ServerId;
 use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
 use super::table::Table;
 use super::upstream::{Phase, Purpose};
-use crate::message::object::{Body, Object, Text, Writer, is_key};
+use crate::message::body::Body;
+use crate::message::object::Object;
 use crate::message::refusal::Refusal;
 use crate::message::splice::Spliced;
+use crate::message::value::is_key;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, FromClient, FromServer, Id};
+use crate::message::writer::{Text, Writer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

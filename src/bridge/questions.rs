@@ -10,6 +10,7 @@ use super::ids::{ChainId, QuestionId};
 use super::lane::RETRY_WAITS_MS;
 use crate::bounds::{MOST_PARKED, MOST_QUESTIONS, MOST_ROUNDS};
 use crate::message::capabilities::Capabilities;
+use crate::message::equal;
 use crate::message::object::Object;
 use crate::message::params;
 use crate::message::questions::{self, Answer, Asked, Kind};
@@ -17,7 +18,7 @@ use crate::message::refusal::Refusal;
 use crate::message::results;
 use crate::message::vocabulary::Method;
 use crate::message::wire::{self, Id};
-use crate::message::{equal, object};
+use crate::message::writer::Writer;
 
 impl Bridge {
     /// A question of the server.
@@ -539,7 +540,7 @@ impl Bridge {
 /// The members that make a request the same request, as one object.
 fn salient(params: &Object<'_>) -> String {
     let mut out = String::new();
-    let mut members = object::Writer::new(&mut out);
+    let mut members = Writer::new(&mut out);
     for (name, value) in params.iter().filter(|(name, _)| params::is_salient(name)) {
         members.copy(name, value);
     }

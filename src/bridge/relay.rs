@@ -7,11 +7,13 @@
 use super::Bridge;
 use super::event::{Level, Line};
 use super::upstream::Phase;
+use crate::message::body::Body;
 use crate::message::discover;
 use crate::message::equal::same_value;
 use crate::message::list;
-use crate::message::object::{Body, Object, is_string};
+use crate::message::object::Object;
 use crate::message::refusal::{Refusal, error_code};
+use crate::message::value::is_string;
 use crate::message::vocabulary::{MODERN, code, key};
 use crate::message::wire::{self, FromClient, FromServer, Id};
 use std::collections::VecDeque;

@@ -6,9 +6,11 @@ use super::modern::Modern;
 use super::relay::is_modern_refusal;
 use super::upstream::{CLOSED_MS, LISTING_MS, PROBE_MS, Phase, Purpose};
 use super::{Bridge, ServerEra};
+use crate::message::body::Body;
 use crate::message::discover::{self, Offers};
-use crate::message::object::{Body, Object, string};
+use crate::message::object::Object;
 use crate::message::refusal::{Refusal, error_code};
+use crate::message::value::string;
 use crate::message::vocabulary::{MODERN, Revision, code, key};
 use crate::message::wire;
 

@@ -7,12 +7,13 @@ use super::listen::{OPENING_MS, Stage, Stream, Topic, Watch};
 use super::table::Table;
 use super::upstream::Purpose;
 use crate::bounds::MOST_URI_BYTES;
+use crate::message::body::Body;
 use crate::message::discover::Offers;
 use crate::message::notes::{self, Filter};
-use crate::message::object::{Body, Writer, quoted};
 use crate::message::refusal::Refusal;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, Id};
+use crate::message::writer::{Writer, quoted};
 
 impl Bridge {
     /// A `subscriptions/listen` whose envelope is good (G1, G2).

@@ -6,8 +6,9 @@ use super::chain::{Chain, Doing, State};
 use super::ids::{ChainId, ServerId};
 use super::notices::Verdict;
 use super::upstream::{LEVEL_MS, Purpose};
+use crate::message::body::Body;
 use crate::message::notes;
-use crate::message::object::{Body, Object};
+use crate::message::object::Object;
 use crate::message::vocabulary::{LOG_LEVELS, key};
 use crate::message::wire::{self, FromServer};
 

@@ -1,9 +1,11 @@
 //! `server/discover` from an `InitializeResult` (C), and what else the handshake tells.
 
 use super::list::array;
-use super::object::{self, Object, Writer, is_key, is_object, is_string};
+use super::object::Object;
 use super::results;
+use super::value::{is_key, is_object, is_string, string};
 use super::vocabulary::{MODERN, Revision, key};
+use super::writer::Writer;
 use crate::bounds::MOST_VERSIONS;
 use std::borrow::Cow;
 
@@ -202,7 +204,7 @@ pub fn supported_versions(error: &Object<'_>) -> Vec<String> {
         .filter_map(|name| data.get(name).and_then(array))
         .flatten()
         .take(MOST_VERSIONS)
-        .filter_map(|raw| object::string(raw).map(Cow::into_owned))
+        .filter_map(|raw| string(raw).map(Cow::into_owned))
         .collect()
 }
 
@@ -210,7 +212,7 @@ pub fn supported_versions(error: &Object<'_>) -> Vec<String> {
 #[must_use]
 pub fn serves(result: &Object<'_>, version: &str) -> bool {
     let versions = result.get("supportedVersions").and_then(array);
-    versions.into_iter().flatten().filter_map(object::string).any(|known| known == version)
+    versions.into_iter().flatten().filter_map(string).any(|known| known == version)
 }
 
 /// Was the tool list probe answered with tools (B8)?

@@ -1,8 +1,10 @@
 //! The modern request envelope: the reserved members of `params._meta` (B2-B5, B11, F1).
 
+use super::body::Body;
 use super::capabilities::Capabilities;
-use super::object::{self, Body, Object, is_integer, is_object, is_string, is_too_deep};
+use super::object::Object;
 use super::refusal::Refusal;
+use super::value::{is_integer, is_object, is_string, is_too_deep, string};
 use super::vocabulary::{LOG_LEVELS, MODERN, key};
 use crate::bounds::LONGEST_TOKEN;
 
@@ -62,7 +64,7 @@ impl Envelope {
             Some(_) => return Err(malformed(key::PROGRESS_TOKEN)),
             None => None,
         };
-        if object::string(version).is_none_or(|v| v != MODERN) {
+        if string(version).is_none_or(|v| v != MODERN) {
             return Err(Refusal::UnsupportedVersion { requested: Some(version.into()) });
         }
         let log_level = match meta.get(key::LOG_LEVEL) {
@@ -88,7 +90,7 @@ fn check_client_info(meta: &Object<'_>) -> Result<(), Refusal> {
 /// The index of a severity in [`LOG_LEVELS`].
 #[must_use]
 pub fn log_level(raw: &str) -> Option<u8> {
-    let name = object::string(raw)?;
+    let name = string(raw)?;
     let at = LOG_LEVELS.iter().position(|level| *level == name)?;
     u8::try_from(at).ok()
 }

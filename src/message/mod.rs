@@ -5,6 +5,7 @@
 //! and odd escapes survive because nobody encodes them again (A6).
 #![forbid(unsafe_code)]
 
+pub mod body;
 pub mod capabilities;
 pub mod decimal;
 pub mod discover;
@@ -20,5 +21,7 @@ pub mod repair;
 pub mod results;
 pub mod scan;
 pub mod splice;
+pub mod value;
 pub mod vocabulary;
 pub mod wire;
+pub mod writer;

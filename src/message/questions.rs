@@ -1,11 +1,14 @@
 //! Questions: a legacy server's requests to its client, and what becomes of them (E3, E7-E11, E16,
 //! E21, D18).
 
+use super::body::Body;
 use super::capabilities::Capabilities;
 use super::list::{Items, array, push_array};
-use super::object::{Body, Object, Writer, is_key, is_number, is_object, is_string, is_too_deep};
+use super::object::Object;
 use super::results::{down_meta, kept_meta};
+use super::value::{is_key, is_number, is_object, is_string, is_too_deep};
 use super::vocabulary::{Revision, key};
+use super::writer::Writer;
 use std::borrow::Cow;
 
 /// What a server may ask in the middle of a call.

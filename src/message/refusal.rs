@@ -1,8 +1,11 @@
 //! Why the bridge says no, and how each reason and each error of the server looks to the client (L).
 
+use super::body::Body;
 use super::capabilities::Capabilities;
-use super::object::{Body, Object, Writer, is_integer, is_string, quoted, string};
+use super::object::Object;
+use super::value::{is_integer, is_string, string};
 use super::vocabulary::{MODERN, Method, code};
+use super::writer::{Writer, quoted};
 
 /// Every reason for which the bridge itself answers a request with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]

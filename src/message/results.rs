@@ -2,11 +2,13 @@
 
 use super::capabilities::Capabilities;
 use super::list::{Tool, scan_tools};
-use super::object::{Object, Text, Writer, is_integer, is_key, is_object, is_string};
+use super::object::Object;
 use super::questions::Asked;
 use super::repair::{self, Findings};
 use super::scan::Scanner;
+use super::value::{is_integer, is_key, is_object, is_string};
 use super::vocabulary::{Method, NOT_DOWNWARD, key};
+use super::writer::{Text, Writer};
 use crate::bounds::MOST_TOOLS;
 
 /// What every result carries besides its own members.

@@ -9,7 +9,7 @@
     reason = "every offset is one that the scan over this very text has reached, and stands at an ASCII byte"
 )]
 
-use super::object::key_name;
+use super::value::key_name;
 use crate::blocks::{BLOCK, special_bytes};
 use std::borrow::Cow;
 

@@ -7,7 +7,7 @@
 //! Fresh memory costs more than copying into it, and a body of megabytes would be there twice. The
 //! same goes for a large text that was made for this one.
 
-use super::object::Text;
+use super::writer::Text;
 use std::borrow::Cow;
 use std::fmt;
 use std::iter;
