@@ -14,6 +14,7 @@ use super::front::{Leg, Request};
 use super::ids::{ChainId, QuestionId, ServerId};
 use super::notices::Progress;
 use super::table::Table;
+use crate::message::answers::Given;
 use crate::message::capabilities::Capabilities;
 use crate::message::questions::Asked;
 use crate::message::wire::Id;
@@ -50,13 +51,13 @@ pub(super) struct Question {
     /// Number of its key in `inputRequests` (E4), once it has been shown to the client.
     pub(super) shown_as: Option<u32>,
     /// The client's answer, kept until all of its round are there (E15.3).
-    pub(super) answer: Option<String>,
+    pub(super) answer: Option<Given>,
 }
 
 impl Question {
     /// Bytes it keeps.
     fn size(&self) -> usize {
-        self.asked.params.len() + self.answer.as_ref().map_or(0, String::len)
+        self.asked.params.len() + self.answer.as_ref().map_or(0, |given| given.outcome.len())
     }
 }
 

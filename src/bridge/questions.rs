@@ -9,11 +9,12 @@ use super::front::{Held, Leg, Request, Seat};
 use super::ids::{ChainId, QuestionId};
 use super::lane::RETRY_WAITS_MS;
 use crate::bounds::{MOST_PARKED, MOST_QUESTIONS, MOST_ROUNDS};
+use crate::message::answers::{self, Answer};
 use crate::message::capabilities::Capabilities;
 use crate::message::equal;
 use crate::message::object::Object;
 use crate::message::params;
-use crate::message::questions::{self, Answer, Asked, Kind};
+use crate::message::questions::{Asked, Kind};
 use crate::message::refusal::Refusal;
 use crate::message::results;
 use crate::message::vocabulary::Method;
@@ -24,7 +25,7 @@ impl Bridge {
     /// A question of the server.
     pub(super) fn question(&mut self, server_id: Id, asked: Asked) {
         if asked.kind == Kind::Roots && !self.settings.roots.is_empty() {
-            let roots = questions::roots_result(&self.settings.roots);
+            let roots = answers::roots_result(&self.settings.roots);
             return self.reply(&server_id, Kind::Roots, &roots);
         }
         let question = Question {
@@ -371,7 +372,7 @@ impl Bridge {
             };
             return self.refuse_line(Some(&leg.id), &refusal);
         };
-        let answers = params.object("inputResponses").unwrap_or_default();
+        let given = params.object("inputResponses").unwrap_or_default();
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };
@@ -387,8 +388,8 @@ impl Bridge {
             let Some(key) = question.shown_as else {
                 continue;
             };
-            let given = answers.get(&format!("q{key}"));
-            match given.map(|raw| questions::answer(question.asked.kind, raw, revision)) {
+            let raw = given.get(&format!("q{key}"));
+            match raw.map(|raw| answers::answer(question.asked.kind, raw, revision)) {
                 Some(Answer::Legal(answer)) => judged.push((question.id, answer)),
                 Some(Answer::Illegal(what)) => {
                     let refusal = Refusal::Params(format!("inputResponses.q{key}: {what}"));
@@ -478,17 +479,17 @@ impl Bridge {
         let questions = std::mem::take(&mut chain.questions);
         let is_declined = |question: &Question| {
             question.source == Source::Error
-                && !question.answer.as_deref().is_some_and(questions::is_accepted)
+                && !question.answer.as_ref().is_some_and(|given| given.is_accepted)
         };
         if questions.iter().any(is_declined) {
             return self.decline_visits(id);
         }
         self.chains.change(id, Doing::Waiting { since: self.now });
         let roots = questions.into_iter().find(|question| question.source == Source::Roots);
-        if let Some(answer) = roots.and_then(|question| question.answer)
+        if let Some(given) = roots.and_then(|question| question.answer)
             && self.ambient.holds_roots()
         {
-            self.pass_roots(&answer);
+            self.pass_roots(&given.outcome);
         }
         self.visits_accepted(id);
         self.lane.wait_ahead(id);
@@ -510,9 +511,8 @@ impl Bridge {
         chain.sent = sent;
         *doing = Doing::Running { idle, latest: now.after(left_ms), window };
         for question in answered {
-            if let (Source::Server(server_id), Some(answer)) = (&question.source, &question.answer)
-            {
-                self.pass_reply(server_id, question.asked.kind, answer);
+            if let (Source::Server(server_id), Some(given)) = (&question.source, &question.answer) {
+                self.pass_reply(server_id, question.asked.kind, &given.outcome);
             }
         }
     }

@@ -7,8 +7,9 @@ use super::ids::ChainId;
 use crate::bounds::MOST_ROUNDS;
 use crate::message::body::Body;
 use crate::message::capabilities::Capabilities;
-use crate::message::questions::{self, Asked};
+use crate::message::questions::Asked;
 use crate::message::refusal::{Refusal, error_code};
+use crate::message::visits;
 use crate::message::vocabulary::{Method, code};
 
 /// How long the second sending waits for the server's word that the visits are done.
@@ -27,7 +28,7 @@ impl Bridge {
         if !is_mrtr || error_code(error) != Some(code::URL_REQUIRED) {
             return None;
         }
-        questions::required_visits(error)
+        visits::required_visits(error)
     }
 
     /// Asks for the visits, or waits when they were accepted already and may not be done yet.
@@ -102,7 +103,7 @@ impl Bridge {
         let identity =
             self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
         let outcome = if method == Method::ToolsCall {
-            questions::declined_visit(&identity)
+            visits::declined_visit(&identity)
         } else {
             Refusal::Declined.outcome()
         };

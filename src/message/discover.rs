@@ -1,8 +1,8 @@
 //! `server/discover` from an `InitializeResult` (C), and what else the handshake tells.
 
 use super::list::array;
+use super::meta::kept_meta;
 use super::object::Object;
-use super::results;
 use super::value::{is_key, is_object, is_string, string};
 use super::vocabulary::{MODERN, Revision, key};
 use super::writer::Writer;
@@ -116,7 +116,7 @@ pub fn profile(result: &Object<'_>, revision: Revision, offers: Offers, command:
     down.raw("cacheScope", "\"private\"");
     let meta = result.object("_meta").unwrap_or_default();
     let mut members = Writer::new(down.open("_meta"));
-    for (name, value) in results::kept_meta(&meta) {
+    for (name, value) in kept_meta(&meta) {
         members.copy(name, value);
     }
     members.raw(key::SERVER_INFO, &whole_identity);

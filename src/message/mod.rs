@@ -5,6 +5,7 @@
 //! and odd escapes survive because nobody encodes them again (A6).
 #![forbid(unsafe_code)]
 
+pub mod answers;
 pub mod body;
 pub mod capabilities;
 pub mod decimal;
@@ -12,6 +13,7 @@ pub mod discover;
 pub mod envelope;
 pub mod equal;
 pub mod list;
+pub mod meta;
 pub mod notes;
 pub mod object;
 pub mod params;
@@ -22,6 +24,7 @@ pub mod results;
 pub mod scan;
 pub mod splice;
 pub mod value;
+pub mod visits;
 pub mod vocabulary;
 pub mod wire;
 pub mod writer;

@@ -3,9 +3,9 @@
 use super::decimal::Decimal;
 use super::envelope;
 use super::list;
+use super::meta::kept_meta;
 use super::object::Object;
 use super::refusal::Refusal;
-use super::results::kept_meta;
 use super::value::{is_key, is_number, is_string, is_too_deep, string};
 use super::vocabulary::key;
 use super::writer::{Writer, quoted};
