@@ -276,9 +276,12 @@ impl Chains {
         self.last_sent
     }
 
-    pub(super) fn next_question(&mut self) -> QuestionId {
+    /// A question that is asked now.
+    pub(super) fn question(&mut self, source: Source, asked: Asked) -> Question {
         self.last_question += 1;
-        QuestionId(self.last_question)
+        let id = QuestionId(self.last_question);
+        let is_contested = matches!(source, Source::Server(_)) && self.open() > 1;
+        Question { id, source, asked, is_contested, shown_as: None, answer: None }
     }
 
     /// How many chains could carry a question.

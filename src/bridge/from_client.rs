@@ -2,11 +2,11 @@
 
 use super::event::{Level, Line};
 use super::front::{Era, Held, Leg, Request, Seat};
-use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
+use super::relay::NO_LEGACY_CLIENT;
 use super::{Bridge, ServerEra, chain::Chain};
 use crate::bounds::{MOST_HELD, SMALL};
 use crate::message::body::Body;
-use crate::message::envelope::Envelope;
+use crate::message::envelope::{Envelope, has_claim, requested_version};
 use crate::message::object::{Object, Spans};
 use crate::message::params;
 use crate::message::refusal::Refusal;

@@ -1,12 +1,13 @@
 //! The protocol core: events in, effects out. No thread, clock, file or process inside.
 //!
 //! ```text
-//!             what happens           what is owned              what is shared
-//!   Event ──▶ from_client   ──┐      front    lane   memory     conduct    questions
-//!             from_server   ──┼──▶   chain    ambient           streams    visits
-//!             session       ──┤      listen   notices      ◀──  telling              ──▶ Effect
-//!             on_wake       ──┘      upstream
-//!             relay, modern          (lines of one era: their own state, nothing of the rest)
+//!             what happens             what is owned              what is shared
+//!   Event ──▶ from_client     ──┐      front    lane   memory     conduct    questions
+//!             from_server     ──┼──▶   chain    ambient           streams    retries
+//!             session,        ──┤      listen   notices      ◀──  telling    folders   ──▶ Effect
+//!             handshake         │      upstream                              visits
+//!             on_wake         ──┘
+//!             relay, modern            (lines of one era: their own state, nothing of the rest)
 //! ```
 //! The middle column are nouns: each owns its state, takes plain values, gives plain values, sends
 //! nothing and reads no clock. The files beside it are `impl Bridge`: on the left one for each
@@ -17,9 +18,11 @@ mod ambient;
 mod chain;
 mod conduct;
 mod event;
+mod folders;
 mod from_client;
 mod from_server;
 mod front;
+mod handshake;
 mod ids;
 mod lane;
 mod listen;
@@ -29,6 +32,7 @@ mod notices;
 mod on_wake;
 mod questions;
 mod relay;
+mod retries;
 mod session;
 mod settings;
 mod streams;

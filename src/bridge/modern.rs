@@ -5,10 +5,11 @@
 use super::Bridge;
 use super::event::{Level, Line};
 use super::ids::ServerId;
-use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
+use super::relay::NO_LEGACY_CLIENT;
 use super::table::Table;
 use super::upstream::{Phase, Purpose};
 use crate::message::body::Body;
+use crate::message::envelope::{has_claim, requested_version};
 use crate::message::object::Object;
 use crate::message::refusal::Refusal;
 use crate::message::splice::Spliced;

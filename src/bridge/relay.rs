@@ -8,13 +8,12 @@ use super::Bridge;
 use super::event::{Level, Line};
 use super::upstream::Phase;
 use crate::message::body::Body;
-use crate::message::discover;
+use crate::message::discover::is_modern_refusal;
+use crate::message::envelope::has_claim;
 use crate::message::equal::same_value;
 use crate::message::list;
 use crate::message::object::Object;
-use crate::message::refusal::{Refusal, error_code};
-use crate::message::value::is_string;
-use crate::message::vocabulary::{MODERN, code, key};
+use crate::message::refusal::Refusal;
 use crate::message::wire::{self, FromClient, FromServer, Id};
 use std::collections::VecDeque;
 
@@ -247,28 +246,6 @@ fn with_line_feed(line: String) -> Vec<u8> {
     let mut line = line.into_bytes();
     line.push(b'\n');
     line
-}
-
-/// Does the request claim to be modern (I3)?
-pub(super) fn has_claim(params: &Body<'_>) -> bool {
-    let Body::Object(params) = params else { return false };
-    params.object("_meta").is_some_and(|meta| meta.get(key::PROTOCOL_VERSION).is_some())
-}
-
-/// The version that a claim-less `initialize` names, as JSON text (B9).
-pub(super) fn requested_version(params: &Body<'_>) -> Option<String> {
-    let Body::Object(params) = params else { return None };
-    params.get("protocolVersion").filter(|raw| is_string(raw)).map(str::to_owned)
-}
-
-/// Is this the refusal of `initialize` by a server that knows only 2026-07-28 (I4b)?
-pub(super) fn is_modern_refusal(error: &Body<'_>) -> bool {
-    let code = error_code(error);
-    let Body::Object(error) = error else { return false };
-    code == Some(code::UNSUPPORTED_VERSION)
-        || code == Some(code::METHOD_NOT_FOUND)
-        || discover::supported_versions(error).iter().any(|version| version == MODERN)
-        || error.string("message").is_some_and(|message| message.contains(MODERN))
 }
 
 /// The ids of the requests in a batch.

@@ -2,7 +2,7 @@
 //! question, and consent sends the request again.
 
 use super::Bridge;
-use super::chain::{Doing, Question, Source, State, Visit};
+use super::chain::{Doing, Source, State, Visit};
 use super::ids::ChainId;
 use crate::bounds::MOST_ROUNDS;
 use crate::message::body::Body;
@@ -54,15 +54,7 @@ impl Bridge {
         chain.visits =
             wanted.iter().map(|(id, _)| Visit { id: id.clone(), is_done: false }).collect();
         for (_, asked) in wanted {
-            let id_of_question = self.chains.next_question();
-            let question = Question {
-                id: id_of_question,
-                source: Source::Error,
-                asked,
-                is_contested: false,
-                shown_as: None,
-                answer: None,
-            };
+            let question = self.chains.question(Source::Error, asked);
             if let Some(chain) = self.chains.all.get_mut(&id) {
                 chain.questions.push(question);
             }

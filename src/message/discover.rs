@@ -1,10 +1,12 @@
 //! `server/discover` from an `InitializeResult` (C), and what else the handshake tells.
 
+use super::body::Body;
 use super::list::array;
 use super::meta::kept_meta;
 use super::object::Object;
+use super::refusal::error_code;
 use super::value::{is_key, is_object, is_string, string};
-use super::vocabulary::{MODERN, Revision, key};
+use super::vocabulary::{MODERN, Revision, code, key};
 use super::writer::Writer;
 use crate::bounds::MOST_VERSIONS;
 use std::borrow::Cow;
@@ -206,6 +208,17 @@ pub fn supported_versions(error: &Object<'_>) -> Vec<String> {
         .take(MOST_VERSIONS)
         .filter_map(|raw| string(raw).map(Cow::into_owned))
         .collect()
+}
+
+/// Is this the refusal of `initialize` by a server that knows only 2026-07-28 (I4b)?
+#[must_use]
+pub fn is_modern_refusal(error: &Body<'_>) -> bool {
+    let code = error_code(error);
+    let Body::Object(error) = error else { return false };
+    code == Some(code::UNSUPPORTED_VERSION)
+        || code == Some(code::METHOD_NOT_FOUND)
+        || supported_versions(error).iter().any(|version| version == MODERN)
+        || error.string("message").is_some_and(|message| message.contains(MODERN))
 }
 
 /// Is it a `DiscoverResult` of a server that serves this version (I5)?

@@ -76,6 +76,20 @@ impl Envelope {
     }
 }
 
+/// Does the request claim to be modern (I3)?
+#[must_use]
+pub fn has_claim(params: &Body<'_>) -> bool {
+    let Body::Object(params) = params else { return false };
+    params.object("_meta").is_some_and(|meta| meta.get(key::PROTOCOL_VERSION).is_some())
+}
+
+/// The version that a claim-less `initialize` names, as JSON text (B9).
+#[must_use]
+pub fn requested_version(params: &Body<'_>) -> Option<String> {
+    let Body::Object(params) = params else { return None };
+    params.get("protocolVersion").filter(|raw| is_string(raw)).map(str::to_owned)
+}
+
 /// Absent is fine; present it needs a name and a version (B4).
 fn check_client_info(meta: &Object<'_>) -> Result<(), Refusal> {
     let fits = meta.get(key::CLIENT_INFO).is_none_or(is_identity);
