@@ -172,9 +172,10 @@ impl Bridge {
 
     fn write_complete(&mut self, out: &mut Spliced<'_>, chain: &Chain, result: &Object<'_>) {
         let method = chain.request.method;
-        let identity = self.upstream.profile.as_ref().map_or("{}", |p| &p.identity);
-        let stamp =
-            Stamp { server_info: identity, cache_ttl_ms: self.settings.limits.cache_ttl_ms };
+        let stamp = Stamp {
+            server_info: self.upstream.identity(),
+            cache_ttl_ms: self.settings.limits.cache_ttl_ms,
+        };
         let mut found = Vec::new();
         results::write_complete(out, method, result, stamp, &mut found);
         for finding in found {
@@ -231,7 +232,7 @@ impl Bridge {
     }
 
     /// Ends a chain with an error, or keeps the error for the client that comes back (E18).
-    pub(super) fn settle_or_keep(&mut self, id: ChainId, refusal: &Refusal) {
+    fn settle_or_keep(&mut self, id: ChainId, refusal: &Refusal) {
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };

@@ -128,7 +128,7 @@ impl Bridge {
         if self.upstream.is_ready() {
             return self.admit(held);
         }
-        if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
+        if held.request.is_retry() {
             // No chain outlives its process, so this one is refused by what its state says.
             return self.admit_retry(held);
         }
@@ -180,7 +180,7 @@ impl Bridge {
         if held.request.method == Method::Listen {
             return self.admit_stream(held);
         }
-        if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
+        if held.request.is_retry() {
             return self.admit_retry(held);
         }
         if let (false, Err(refusal)) =

@@ -1,10 +1,10 @@
 //! What a line from the server causes: by purpose for a reply, by method for the rest.
 
 use super::Bridge;
-use super::event::{Generation, Level, Line};
+use super::event::{Level, Line};
 use super::ids::ServerId;
 use super::listen::Topic;
-use super::upstream::{Phase, Purpose};
+use super::upstream::Purpose;
 use crate::bounds::{NOISE_SHOWN, SHOWN};
 use crate::message::body::Body;
 use crate::message::object::Object;
@@ -17,10 +17,7 @@ use crate::message::wire::{self, FromServer, Id};
 use std::sync::Arc;
 
 impl Bridge {
-    pub(super) fn server_line(&mut self, generation: Generation, line: Line) {
-        if generation != self.upstream.generation || self.is_server_gone() {
-            return;
-        }
+    pub(super) fn server_line(&mut self, line: Line) {
         // Latin-1 servers exist (A16).
         let text = match String::from_utf8(line.bytes) {
             Ok(text) => text,
@@ -43,10 +40,6 @@ impl Bridge {
             FromServer::Noise => self.server_noise(&text),
         });
         self.line = None;
-    }
-
-    fn is_server_gone(&self) -> bool {
-        matches!(self.upstream.phase, Phase::Leaving | Phase::Down)
     }
 
     fn server_replied(&mut self, id: Option<&str>, outcome: Result<Body<'_>, Body<'_>>) {
@@ -147,10 +140,7 @@ impl Bridge {
 
     /// A line over the limit (R). It may have been the answer to what runs, and nobody can tell:
     /// what runs is failed, so that nothing waits for an answer that was thrown away.
-    pub(super) fn server_overlong(&mut self, generation: Generation) {
-        if generation != self.upstream.generation || self.is_server_gone() {
-            return;
-        }
+    pub(super) fn server_overlong(&mut self) {
         self.say(Level::Warning, "a line of the server was longer than --max-line-bytes; dropped");
         let refusal = Refusal::InvalidMessage("it is longer than --max-line-bytes".into());
         self.refuse_relayed(&refusal);

@@ -72,6 +72,11 @@ impl Request {
         is_plain.then(|| params.get("cursor").unwrap_or(""))
     }
 
+    /// Does a client come back with it (E15)? On other methods such a state says nothing (X22).
+    pub(super) fn is_retry(&self) -> bool {
+        self.method.is_mrtr() && self.params().get("requestState").is_some()
+    }
+
     /// Bytes it keeps.
     pub(super) fn size(&self) -> usize {
         self.line.len()

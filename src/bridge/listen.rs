@@ -72,7 +72,7 @@ pub(super) enum Stage {
 
 impl Stage {
     /// Until when it waits, if it does.
-    pub(super) fn waits_until(self) -> Option<Time> {
+    fn waits_until(self) -> Option<Time> {
         match self {
             Stage::Opening(until) | Stage::Reviving(until) => Some(until),
             Stage::Open => None,

@@ -129,7 +129,11 @@ impl Bridge {
             return;
         }
         self.now = now;
+        // What a process left in its pipe is not the next one's, nor said by one told to end.
+        let is_newest = event.generation().is_none_or(|of| of == self.upstream.generation);
+        let is_believed = self.upstream.is_believed();
         match event {
+            _ if !is_newest => {}
             Event::ClientLine(line) if self.relay.is_some() => self.relay_client_line(line),
             Event::ClientLine(line) if self.modern.is_some() => self.modern_client_line(line),
             Event::ClientLine(line) => self.client_line(line),
@@ -137,13 +141,16 @@ impl Bridge {
             Event::ClientClosed => self.client_closed(),
             Event::ClientGone => self.exit(self.status()),
             Event::ClientSlow(is_slow) => self.client_slow(is_slow),
-            Event::Wake => {}
-            Event::ServerStarted(generation) => self.server_started(generation),
-            Event::ServerUnstartable(generation, why) => self.server_unstartable(generation, &why),
-            Event::ServerLine(generation, line) => self.server_line(generation, line),
-            Event::ServerOverlong(generation) => self.server_overlong(generation),
-            Event::ServerClosed(generation) => self.server_closed(generation),
-            Event::ServerExited(generation, exit) => self.server_exited(generation, exit),
+            Event::ServerStarted(_) => self.server_started(),
+            Event::ServerUnstartable(_, why) => self.server_unstartable(&why),
+            Event::ServerLine(_, line) if is_believed => self.server_line(line),
+            Event::ServerOverlong(_) if is_believed => self.server_overlong(),
+            Event::ServerClosed(_) if is_believed => self.server_closed(),
+            Event::ServerExited(_, exit) => self.server_exited(exit),
+            Event::ServerLine(..)
+            | Event::ServerOverlong(_)
+            | Event::ServerClosed(_)
+            | Event::Wake => {}
             Event::Stop(signal) => {
                 self.close_streams();
                 self.exit(u8::try_from(128 + signal).unwrap_or(u8::MAX));

@@ -1,4 +1,4 @@
-//! What each passed deadline causes, as one list. Every wait of the core is here (invariant 7).
+//! What each passed deadline causes, as one list. Every wait of the core is here.
 
 use super::Bridge;
 use super::chain::{Chain, Doing, State};
@@ -31,7 +31,7 @@ impl Bridge {
             .chain(self.ambient.deadline())
             .chain(self.listen.deadline().filter(|_| self.upstream.is_ready()))
             .chain(self.relay_until)
-            .chain(self.lane.deadline().filter(|at| at.0 < u64::MAX))
+            .chain(self.lane.deadline())
             .chain(self.digest_deadline())
             .chain(self.list_deadlines().map(|(_, at)| at))
             .min()

@@ -197,7 +197,7 @@ impl Bridge {
         };
         chain.rounds += 1;
         chain.progress.end_leg();
-        let identity = self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str());
+        let identity = self.upstream.identity();
         let asked = chain.questions.iter().filter(|question| question.answer.is_none());
         let requests = asked
             .filter_map(|question| Some((format!("q{}", question.shown_as?), &question.asked)));

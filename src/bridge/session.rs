@@ -1,7 +1,7 @@
 //! The wrapped server's life: start, loss, next process (H12, H13, C3).
 
 use super::chain::{Doing, State};
-use super::event::{Effect, Exit, Generation, Level};
+use super::event::{Effect, Exit, Level};
 use super::modern::Modern;
 use super::upstream::{CLOSED_MS, Phase};
 use super::{Bridge, ServerEra};
@@ -63,8 +63,8 @@ impl Bridge {
             .then(|| "it ended too often within a minute and is not started again for now".into())
     }
 
-    pub(super) fn server_started(&mut self, generation: Generation) {
-        if generation != self.upstream.generation || self.upstream.phase != Phase::Starting {
+    pub(super) fn server_started(&mut self) {
+        if self.upstream.phase != Phase::Starting {
             return;
         }
         self.upstream.phase = Phase::Fresh;
@@ -75,10 +75,7 @@ impl Bridge {
         }
     }
 
-    pub(super) fn server_unstartable(&mut self, generation: Generation, why: &str) {
-        if generation != self.upstream.generation {
-            return;
-        }
+    pub(super) fn server_unstartable(&mut self, why: &str) {
         self.say(Level::Error, why);
         self.upstream.is_unstartable = true;
         self.upstream.verdict = Some(why.to_owned());
@@ -144,11 +141,8 @@ impl Bridge {
     }
 
     /// The server closed its output. It usually ends right after that; else it is made to (H12).
-    pub(super) fn server_closed(&mut self, generation: Generation) {
-        let is_alive = !matches!(self.upstream.phase, Phase::Leaving | Phase::Down);
-        if generation == self.upstream.generation && is_alive {
-            self.upstream.closed = Some(self.now.after(CLOSED_MS));
-        }
+    pub(super) fn server_closed(&mut self) {
+        self.upstream.closed = Some(self.now.after(CLOSED_MS));
     }
 
     /// It closed its output and lives on: of no use any more (H12).
@@ -164,10 +158,7 @@ impl Bridge {
         self.server_lost(how, phase == Phase::Ready);
     }
 
-    pub(super) fn server_exited(&mut self, generation: Generation, exit: Exit) {
-        if generation != self.upstream.generation {
-            return;
-        }
+    pub(super) fn server_exited(&mut self, exit: Exit) {
         let phase = self.upstream.phase;
         self.upstream.phase = Phase::Down;
         self.forget_process();

@@ -168,12 +168,11 @@ impl Bridge {
 
     /// Ends all streams in order: their requests get their results (G13).
     pub(super) fn close_streams(&mut self) {
-        let identity =
-            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
+        let identity = self.upstream.identity().to_owned();
         while let Some((id, mut stream)) = self.listen.streams.pop_first() {
             self.front.leave(&id);
             if let Stage::Opening(_) = stream.stage {
-                // Nothing may come before the acknowledgement, not even the end (invariant 6).
+                // Nothing may come before the acknowledgement, not even the end (G4).
                 let refusal = Refusal::UpstreamUnavailable("the stream was not open yet".into());
                 self.refuse_line(Some(&id), &refusal);
                 continue;

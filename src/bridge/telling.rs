@@ -133,7 +133,7 @@ impl Bridge {
 }
 
 /// The line for the update that waits, if one does.
-pub(super) fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
+fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
     let State::Active(leg, Doing::Running { .. }) = &chain.state else { return None };
     let token = leg.progress_token.as_deref()?;
     let waiting = chain.progress.flush(token)?;

@@ -92,10 +92,8 @@ impl Bridge {
     pub(super) fn decline_visits(&mut self, id: ChainId) {
         let Some(chain) = self.take_chain(id) else { return };
         let method = chain.request.method;
-        let identity =
-            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
         let outcome = if method == Method::ToolsCall {
-            visits::declined_visit(&identity)
+            visits::declined_visit(self.upstream.identity())
         } else {
             Refusal::Declined.outcome()
         };

@@ -1,6 +1,5 @@
 //! Request parameters: what must hold before anything goes up (B12), and how they go up (D1).
 
-use super::list::array;
 use super::object::Object;
 use super::refusal::Refusal;
 use super::value::{is_key, is_object, is_string};
@@ -126,12 +125,6 @@ pub fn write_upward(
         members.end();
     }
     up.end();
-}
-
-/// The strings of `resourceSubscriptions` and the like; `None` when it is not an array of strings.
-#[must_use]
-pub fn strings(raw: &str) -> Option<Vec<&str>> {
-    array(raw)?.map(|item| is_string(item).then_some(item)).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::capabilities::Capabilities;
 use super::object::Object;
-use super::value::{is_integer, is_string, string};
+use super::value::{integer, is_string, string};
 use super::vocabulary::{MODERN, Method, code};
 use super::writer::{Writer, quoted};
 
@@ -207,8 +207,7 @@ pub fn error_code(error: &Body<'_>) -> Option<i64> {
     let Body::Object(error) = error else {
         return None;
     };
-    let raw = error.get("code").filter(|raw| is_integer(raw))?;
-    raw.strip_suffix(".0").unwrap_or(raw).parse().ok()
+    error.get("code").and_then(integer)
 }
 
 /// Writes a server's error as `"error":{...}` for the client (table L, D5).

@@ -10,6 +10,7 @@
 use super::decimal::Decimal;
 use crate::bounds::MAX_DEPTH;
 use std::borrow::Cow;
+use std::str::FromStr;
 
 /// Is this raw key (with quotes) the name?
 #[must_use]
@@ -108,6 +109,13 @@ pub fn is_number(raw: &str) -> bool {
 pub fn is_integer(raw: &str) -> bool {
     let is_plain = !raw.is_empty() && raw.bytes().all(|byte| byte.is_ascii_digit());
     is_plain || is_number(raw) && Decimal::read(raw).is_some_and(|number| number.is_integral())
+}
+
+/// The number, where it is spelled as an integer, with `.0` or without.
+#[must_use]
+pub fn integer<N: FromStr>(raw: &str) -> Option<N> {
+    let digits = raw.strip_suffix(".0").unwrap_or(raw);
+    digits.parse().ok().filter(|_| !digits.starts_with('+'))
 }
 
 /// Is the value nested deeper than the bridge interprets (A6)? `text` must be valid JSON.

@@ -3,7 +3,7 @@
 use super::body::Body;
 use super::list;
 use super::scan::Scanner;
-use super::value::{is_integer, is_string, string};
+use super::value::{integer, is_integer, is_string, string};
 use super::writer::{Text, push_string};
 use crate::bounds::LONGEST_ID;
 use std::borrow::Cow;
@@ -26,18 +26,6 @@ impl Id {
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
-    }
-
-    /// Bytes it takes.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Never; an id is a value.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -195,8 +183,7 @@ fn server_message(parts: Parts<'_>) -> FromServer<'_> {
 /// The id as one of our own numbers: a JSON number of that value, never a string (A17).
 #[must_use]
 pub fn own_number(raw: &str) -> Option<u64> {
-    let digits = raw.strip_suffix(".0").unwrap_or(raw);
-    digits.parse().ok().filter(|_| !digits.starts_with('+'))
+    integer(raw)
 }
 
 /// A line that no JSON parser takes, from which the number of a running request can still be
