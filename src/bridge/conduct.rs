@@ -31,6 +31,7 @@ impl Bridge {
     }
 
     /// Answers a line that never became a leg.
+    #[cold]
     pub(super) fn refuse_line(&mut self, id: Option<&Id>, refusal: &Refusal) {
         self.tell_client(wire::response(id.map(Id::text), &refusal.outcome()));
     }
@@ -221,6 +222,7 @@ impl Bridge {
     }
 
     /// The call with this id of ours cannot be answered any more: its answer was unreadable.
+    #[cold]
     pub(super) fn fail_call(&mut self, call: ServerId, why: &str) {
         if let Some(Purpose::Call(chain)) = self.upstream.take(call) {
             if let Some(chain) = self.chains.all.get_mut(&chain) {
@@ -299,6 +301,7 @@ impl Bridge {
         }
     }
 
+    #[cold]
     pub(super) fn exit(&mut self, status: u8) {
         self.has_ended = true;
         self.push(Effect::Exit(status));

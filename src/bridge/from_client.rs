@@ -73,10 +73,14 @@ impl Bridge {
     }
 
     /// No more requests can come (H11).
+    #[cold]
+    #[inline(never)]
     pub(super) fn client_closed(&mut self) {
         self.front.closed = true;
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn client_overlong(&mut self) {
         self.refuse_line(None, &Refusal::LineTooLong);
     }
@@ -228,6 +232,8 @@ impl Bridge {
     }
 
     /// `notifications/cancelled` (F7): what was asked under this id is not wanted any more.
+    #[cold]
+    #[inline(never)]
     fn client_cancelled(&mut self, params: &Object<'_>) {
         let Some(id) = &params.get("requestId").and_then(Id::read) else { return };
         let reason = params.string("reason").unwrap_or("the client gave it up".into());

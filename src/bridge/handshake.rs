@@ -36,6 +36,8 @@ impl Bridge {
         self.tell_server(wire::request(id.0, "initialize", &params));
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn handshake_answered(&mut self, outcome: Result<Body<'_>, Body<'_>>) {
         match outcome {
             Ok(Body::Object(result)) => self.handshake_accepted(&result),
@@ -79,6 +81,8 @@ impl Bridge {
     }
 
     /// The answer to the probe for undeclared tools (B8).
+    #[cold]
+    #[inline(never)]
     pub(super) fn tools_listed(&mut self, outcome: &Result<Body<'_>, Body<'_>>) {
         if !matches!(self.upstream.phase, Phase::Listing { .. }) {
             return;
@@ -109,6 +113,8 @@ impl Bridge {
     }
 
     /// The answer to the probe (I5); one that comes too late counts if `initialize` fails (I6).
+    #[cold]
+    #[inline(never)]
     pub(super) fn probe_answered(&mut self, outcome: Result<Body<'_>, Body<'_>>) {
         let is_in_time = matches!(self.upstream.phase, Phase::Probing { .. });
         match outcome {

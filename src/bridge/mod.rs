@@ -185,6 +185,7 @@ impl Bridge {
             + self.modern.as_ref().map_or(0, Modern::waiting_bytes)
     }
 
+    #[cold]
     fn say(&mut self, level: Level, text: impl Into<String>) {
         self.push(Effect::Say(level, text.into()));
     }

@@ -142,6 +142,8 @@ impl Bridge {
 
     /// A call has run too long (F10). A server that works serially may not even have looked at
     /// it while an older question is open: then that one is given up first (E14b).
+    #[cold]
+    #[inline(never)]
     fn time_out(&mut self, id: ChainId, is_final: bool) {
         let sent = self.chains.all.get(&id).map_or(0, |chain| chain.sent);
         if let (false, Some(older)) = (is_final, self.chains.oldest_parked_before(sent)) {

@@ -58,6 +58,8 @@ impl Relay {
 impl Bridge {
     /// A legacy client opens with `initialize` (I1): from here on its lines pass as they are. A
     /// process that has shaken hands already is of no use to it (I15).
+    #[cold]
+    #[inline(never)]
     pub(super) fn open_relay(&mut self, id: Id, requested: Option<String>, line: String) {
         self.relay = Some(Relay {
             open: vec![id.clone()],

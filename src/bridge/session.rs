@@ -63,6 +63,8 @@ impl Bridge {
             .then(|| "it ended too often within a minute and is not started again for now".into())
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn server_started(&mut self) {
         if self.upstream.phase != Phase::Starting {
             return;
@@ -75,6 +77,8 @@ impl Bridge {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn server_unstartable(&mut self, why: &str) {
         self.say(Level::Error, why);
         self.upstream.is_unstartable = true;
@@ -141,11 +145,15 @@ impl Bridge {
     }
 
     /// The server closed its output. It usually ends right after that; else it is made to (H12).
+    #[cold]
+    #[inline(never)]
     pub(super) fn server_closed(&mut self) {
         self.upstream.closed = Some(self.now.after(CLOSED_MS));
     }
 
     /// It closed its output and lives on: of no use any more (H12).
+    #[cold]
+    #[inline(never)]
     pub(super) fn server_stays_closed(&mut self) {
         let how = "it closed its output";
         self.say(Level::Warning, format!("the server is ended: {how}"));
@@ -158,6 +166,8 @@ impl Bridge {
         self.server_lost(how, phase == Phase::Ready);
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn server_exited(&mut self, exit: Exit) {
         let phase = self.upstream.phase;
         self.upstream.phase = Phase::Down;

@@ -126,6 +126,8 @@ impl Bridge {
     }
 
     /// The client reads slowly, or has caught up: changes are merged meanwhile (R, G10).
+    #[cold]
+    #[inline(never)]
     pub(super) fn client_slow(&mut self, is_slow: bool) {
         self.is_client_slow = is_slow;
         if !is_slow {

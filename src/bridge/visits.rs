@@ -32,6 +32,8 @@ impl Bridge {
     }
 
     /// Asks for the visits, or waits when they were accepted already and may not be done yet.
+    #[cold]
+    #[inline(never)]
     pub(super) fn ask_for_visits(&mut self, id: ChainId, wanted: Vec<(Box<str>, Asked)>) {
         let visiting = self.now.after(VISITING_MS);
         let Some(chain) = self.chains.all.get_mut(&id) else {

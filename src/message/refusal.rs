@@ -83,6 +83,7 @@ impl Refusal {
 
     /// `"error":{...}` as a text of its own.
     #[must_use]
+    #[cold]
     pub fn outcome(&self) -> String {
         let mut out = String::with_capacity(128);
         self.write(&mut out);
@@ -211,6 +212,8 @@ pub fn error_code(error: &Body<'_>) -> Option<i64> {
 }
 
 /// Writes a server's error as `"error":{...}` for the client (table L, D5).
+#[cold]
+#[inline(never)]
 pub fn write_upstream_error(out: &mut String, method: Method, error: &Body<'_>) {
     let empty = Object::default();
     let object = match error {

@@ -11,6 +11,7 @@ use super::decimal::Decimal;
 use crate::bounds::MAX_DEPTH;
 use std::borrow::Cow;
 use std::str::FromStr;
+use std::string::FromUtf8Error;
 
 /// Is this raw key (with quotes) the name?
 #[must_use]
@@ -84,6 +85,15 @@ fn unescaped_unicode(escaped: &str) -> Option<(char, usize)> {
     let second = escaped.get(5..7).filter(|text| *text == "\\u").and_then(|_| unit(7))?;
     let low = second.checked_sub(0xdc00).filter(|low| *low < 0x400)?;
     char::from_u32(0x10000 + ((first - 0xd800) << 10) + low).map(|c| (c, 11))
+}
+
+/// What is not UTF-8 as text all the same.
+#[cold]
+#[inline(never)]
+#[expect(clippy::needless_pass_by_value, reason = "what is left of the failed conversion")]
+#[must_use]
+pub fn lossy(error: FromUtf8Error) -> String {
+    String::from_utf8_lossy(error.as_bytes()).into_owned()
 }
 
 /// The raw value is a string, whatever is in it.
