@@ -1,4 +1,4 @@
-//! Every bound that has no flag, in one place (invariant 7). Those with a flag are
+//! Every bound that has no flag, in one place. Those with a flag are
 //! [`crate::bridge::Limits`]. `tests/bounds.rs` fills each of them and shows what happens then.
 #![forbid(unsafe_code)]
 
@@ -67,5 +67,5 @@ pub const NOISE_SHOWN: u32 = 50;
 /// Characters of such a line that are shown.
 pub const SHOWN: usize = 200;
 
-/// Values in one completion result (D13); the rest is left out.
+/// Values in one completion result (D11); the rest is left out.
 pub const MOST_COMPLETIONS: usize = 100;

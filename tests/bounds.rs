@@ -13,6 +13,8 @@ struct Play {
     bridge: Bridge,
     now: u64,
     up: Vec<Value>,
+    /// How many of those only the server can be blamed for.
+    replies: usize,
     down: Vec<Value>,
     said: Vec<String>,
 }
@@ -30,6 +32,7 @@ impl Play {
             bridge: Bridge::new(settings, entropy),
             now: 0,
             up: Vec::new(),
+            replies: 0,
             down: Vec::new(),
             said: Vec::new(),
         };
@@ -67,6 +70,7 @@ impl Play {
         while let Some(effect) = self.bridge.next_effect() {
             match effect {
                 Effect::ToServer(frame) => {
+                    self.replies += usize::from(frame.is_reply());
                     self.up.push(serde_json::from_slice(&frame.bytes()).unwrap());
                 }
                 Effect::ToClient(frame) => {
@@ -319,6 +323,67 @@ fn most_ambient_questions() {
     play.server(&json!({"id": "last", "method": "roots/list"}));
     assert_eq!(play.up.len(), bounds::MOST_QUESTIONS + 1, "all are refused");
     assert_eq!(play.up[0]["error"]["code"], -32601);
+}
+
+/// A list that is done waits for no question any more: nothing is left of it but the question.
+#[test]
+fn lists_beside_a_held_question() {
+    let mut play = Play::ready(Settings::default());
+    play.server(&json!({"id": "r", "method": "roots/list"}));
+    let expires = play.bridge.deadline();
+    for id in 0..1_000 {
+        play.client(&request(id, "tools/list", json!({}), &json!({})));
+        let sent = play.up.pop().unwrap();
+        play.server(&json!({"id": sent["id"], "result": {"tools": []}}));
+    }
+    assert_eq!(play.bridge.deadline(), expires);
+    play.client(&request("stuck", "tools/list", json!({}), &json!({})));
+    play.up.clear();
+    play.wait(1_000);
+    assert_eq!(play.up[0]["error"]["code"], -32601, "the last one waits for it");
+}
+
+/// The client's folders count against the client: they may be as long as a line.
+#[test]
+fn folders_are_no_reply() {
+    let mut play = Play::ready(Settings::default());
+    play.server(&json!({"id": "r", "method": "roots/list"}));
+    let with_roots = json!({"io.modelcontextprotocol/clientCapabilities": {"roots": {}}});
+    let params = json!({"name": "t", "arguments": {}});
+    play.client(&request(1, "tools/call", params.clone(), &with_roots));
+    let asked = play.down.pop().unwrap();
+    let mut retry = request(2, "tools/call", params, &with_roots);
+    retry["params"]["requestState"] = asked["result"]["requestState"].clone();
+    let roots = json!({"roots": [{"uri": "file:///a"}]});
+    retry["params"]["inputResponses"] = json!({"q1": roots});
+    play.client(&retry);
+    assert_eq!((play.up[0]["result"].clone(), play.replies), (roots, 0));
+}
+
+/// A call that comes back with half of its answers and is given up at once, for they are too
+/// large: no question of it is forgotten, not even one that its client has not seen.
+#[test]
+fn questions_of_a_call_that_is_given_up_while_it_asks_again() {
+    let mut play = Play::ready(settings(|s| s.limits.buffer_bytes = 4 << 20));
+    play.client(&call(1, &json!({})));
+    play.server(&question("a", "m"));
+    play.server(&question("b", "m"));
+    play.wait(60);
+    let asked = play.down.pop().unwrap();
+    play.server(&question("hidden", "m"));
+    play.client(&call(2, &json!({})));
+    play.server(&question("c", &"m".repeat(200 << 10)));
+    play.wait(5);
+    assert_eq!(play.down.pop().unwrap()["id"], 2, "parked in this very moment");
+    let mut retry = call(3, &json!({}));
+    retry["params"]["requestState"] = asked["result"]["requestState"].clone();
+    let answer = json!({"action": "accept", "content": {"x": "x".repeat(900 << 10)}});
+    retry["params"]["inputResponses"] = json!({ "q1": answer });
+    play.up.clear();
+    play.client(&retry);
+    assert_eq!(play.up.remove(0)["method"], "notifications/cancelled");
+    let refused: Vec<_> = play.up.iter().map(|up| up["id"].clone()).collect();
+    assert_eq!(refused, ["a", "b", "hidden"]);
 }
 
 #[test]

@@ -70,6 +70,14 @@ impl Ambient {
         self.suspects.retain(|suspect| suspect.question != question);
     }
 
+    /// This chain has ended: it waits for nothing any more.
+    pub(super) fn forget(&mut self, chain: ChainId) {
+        for suspect in &mut self.suspects {
+            suspect.running.retain(|running| *running != chain);
+        }
+        self.suspects.retain(|suspect| !suspect.running.is_empty());
+    }
+
     /// Is this the question, or one of those, that is held here?
     pub(super) fn has(&self, question: QuestionId) -> bool {
         self.roots.iter().any(|(_, held)| *held == question)

@@ -14,6 +14,7 @@ use super::front::{Leg, Request};
 use super::ids::{ChainId, QuestionId, ServerId};
 use super::notices::Progress;
 use super::table::Table;
+use crate::message::answers::Given;
 use crate::message::capabilities::Capabilities;
 use crate::message::questions::Asked;
 use crate::message::wire::Id;
@@ -50,13 +51,13 @@ pub(super) struct Question {
     /// Number of its key in `inputRequests` (E4), once it has been shown to the client.
     pub(super) shown_as: Option<u32>,
     /// The client's answer, kept until all of its round are there (E15.3).
-    pub(super) answer: Option<String>,
+    pub(super) answer: Option<Given>,
 }
 
 impl Question {
     /// Bytes it keeps.
     fn size(&self) -> usize {
-        self.asked.params.len() + self.answer.as_ref().map_or(0, String::len)
+        self.asked.params.len() + self.answer.as_ref().map_or(0, |given| given.outcome.len())
     }
 }
 
@@ -89,29 +90,33 @@ impl Window {
     }
 }
 
-/// What a chain waits for.
-#[derive(Debug)]
-pub(super) enum State {
-    /// For the lane, to be sent up whole.
-    Waiting {
-        leg: Leg,
-        /// When a list may be answered from memory (D6).
-        since: Time,
-    },
+/// What a chain with a leg waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Doing {
+    /// For the lane, to be sent up whole. Since when: a list may be answered from memory (D6).
+    Waiting { since: Time },
     /// For the server to take a log level, before the request goes up (F15).
-    Leveling { leg: Leg, until: Time },
+    Leveling { until: Time },
     /// For visits to be done, before the request is sent again (E28).
-    Visiting { leg: Leg, until: Time },
+    Visiting { until: Time },
     /// For the server.
     Running {
-        leg: Leg,
         /// When silence has lasted too long (D7).
         idle: Time,
         /// When it has taken too long altogether.
         latest: Time,
         window: Option<Window>,
     },
-    /// For its client.
+    /// For the lane, to send its answers up.
+    Returning { left_ms: u64 },
+}
+
+/// Whether a chain has a leg.
+#[derive(Debug)]
+pub(super) enum State {
+    /// The leg is owed the answer.
+    Active(Leg, Doing),
+    /// It waits for its client.
     Parked {
         ticket: String,
         /// What its last leg declared (E5).
@@ -122,8 +127,6 @@ pub(super) enum State {
         /// What is left of the absolute limit; its clock stands while parked (D7).
         left_ms: u64,
     },
-    /// For the lane, to send its answers up.
-    Returning { leg: Leg, left_ms: u64 },
 }
 
 #[derive(Debug)]
@@ -155,7 +158,7 @@ impl Chain {
         Chain {
             newest_leg: leg.id.clone(),
             request,
-            state: State::Waiting { leg, since: now },
+            state: State::Active(leg, Doing::Waiting { since: now }),
             call: None,
             sent: 0,
             questions: Vec::new(),
@@ -173,26 +176,31 @@ impl Chain {
         self.call.is_some() && self.request.method.is_mrtr()
     }
 
+    /// Gives a key to each question that has none and no answer (E4).
+    pub(super) fn show_questions(&mut self) {
+        for question in self.questions.iter_mut().filter(|question| question.answer.is_none()) {
+            question.shown_as.get_or_insert_with(|| {
+                self.keys += 1;
+                self.keys
+            });
+        }
+    }
+
     /// Bytes it keeps: of its request, its questions, and an outcome that nobody was told yet.
     fn size(&self) -> usize {
         let outcome = match &self.state {
             State::Parked { outcome: Some(outcome), .. } => outcome.len(),
-            State::Parked { outcome: None, .. }
-            | State::Waiting { .. }
-            | State::Leveling { .. }
-            | State::Visiting { .. }
-            | State::Running { .. }
-            | State::Returning { .. } => 0,
+            State::Parked { outcome: None, .. } | State::Active(..) => 0,
         };
         self.request.size() + outcome + self.questions.iter().map(Question::size).sum::<usize>()
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        matches!(self.state, State::Waiting { .. })
+        matches!(self.state, State::Active(_, Doing::Waiting { .. }))
     }
 
     pub(super) fn is_running(&self) -> bool {
-        matches!(self.state, State::Running { .. })
+        matches!(self.state, State::Active(_, Doing::Running { .. }))
     }
 
     pub(super) fn is_parked(&self) -> bool {
@@ -202,11 +210,7 @@ impl Chain {
     /// What the client of its current or last leg declared.
     pub(super) fn capabilities(&self) -> Capabilities {
         match &self.state {
-            State::Waiting { leg, .. }
-            | State::Leveling { leg, .. }
-            | State::Visiting { leg, .. }
-            | State::Running { leg, .. }
-            | State::Returning { leg, .. } => leg.capabilities,
+            State::Active(leg, _) => leg.capabilities,
             State::Parked { capabilities, .. } => *capabilities,
         }
     }
@@ -214,11 +218,7 @@ impl Chain {
     /// The leg that is owed an answer, if there is one.
     pub(super) fn leg(&self) -> Option<&Leg> {
         match &self.state {
-            State::Waiting { leg, .. }
-            | State::Leveling { leg, .. }
-            | State::Visiting { leg, .. }
-            | State::Running { leg, .. }
-            | State::Returning { leg, .. } => Some(leg),
+            State::Active(leg, _) => Some(leg),
             State::Parked { .. } => None,
         }
     }
@@ -226,11 +226,7 @@ impl Chain {
     /// Gives the leg away; the chain must be dropped or get a new state afterwards.
     pub(super) fn into_leg(self) -> Option<Leg> {
         match self.state {
-            State::Waiting { leg, .. }
-            | State::Leveling { leg, .. }
-            | State::Visiting { leg, .. }
-            | State::Running { leg, .. }
-            | State::Returning { leg, .. } => Some(leg),
+            State::Active(leg, _) => Some(leg),
             State::Parked { .. } => None,
         }
     }
@@ -266,18 +262,13 @@ impl Chains {
         id
     }
 
-    /// Gives a chain that has a leg its next state. A parked one has none and stays as it is.
-    pub(super) fn change(&mut self, id: ChainId, to: impl FnOnce(Leg) -> State) {
-        let Some(mut chain) = self.all.remove(&id) else { return };
-        chain.state = match chain.state {
-            State::Waiting { leg, .. }
-            | State::Leveling { leg, .. }
-            | State::Visiting { leg, .. }
-            | State::Running { leg, .. }
-            | State::Returning { leg, .. } => to(leg),
-            parked @ State::Parked { .. } => parked,
-        };
-        self.all.insert(id, chain);
+    /// What a chain does next. A parked one has no leg to do it for and stays as it is.
+    pub(super) fn change(&mut self, id: ChainId, to: Doing) {
+        if let Some(chain) = self.all.get_mut(&id)
+            && let State::Active(_, doing) = &mut chain.state
+        {
+            *doing = to;
+        }
     }
 
     pub(super) fn next_sent(&mut self) -> u64 {
@@ -285,9 +276,12 @@ impl Chains {
         self.last_sent
     }
 
-    pub(super) fn next_question(&mut self) -> QuestionId {
+    /// A question that is asked now.
+    pub(super) fn question(&mut self, source: Source, asked: Asked) -> Question {
         self.last_question += 1;
-        QuestionId(self.last_question)
+        let id = QuestionId(self.last_question);
+        let is_contested = matches!(source, Source::Server(_)) && self.open() > 1;
+        Question { id, source, asked, is_contested, shown_as: None, answer: None }
     }
 
     /// How many chains could carry a question.
@@ -326,11 +320,7 @@ impl Chains {
     pub(super) fn parked(&self) -> impl Iterator<Item = (ChainId, Time)> + '_ {
         self.all.iter().filter_map(|(id, chain)| match &chain.state {
             State::Parked { until, .. } => Some((*id, *until)),
-            State::Waiting { .. }
-            | State::Leveling { .. }
-            | State::Visiting { .. }
-            | State::Running { .. }
-            | State::Returning { .. } => None,
+            State::Active(..) => None,
         })
     }
 
@@ -358,8 +348,8 @@ impl Chains {
         for (id, chain) in self.all.iter_mut() {
             if let Some(at) = chain.questions.iter().position(&is_it) {
                 let question = chain.questions.remove(at);
-                if let (State::Running { window, .. }, true) =
-                    (&mut chain.state, chain.questions.is_empty())
+                if let State::Active(_, Doing::Running { window, .. }) = &mut chain.state
+                    && chain.questions.is_empty()
                 {
                     *window = None;
                 }
@@ -396,7 +386,7 @@ impl Chains {
 
     /// Bytes of the requests that wait for the lane.
     pub(super) fn waiting_bytes(&self) -> usize {
-        let waiting = self.all.values().filter(|c| matches!(c.state, State::Waiting { .. }));
+        let waiting = self.all.values().filter(|chain| chain.is_waiting());
         waiting.map(|chain| chain.request.size()).sum()
     }
 }

@@ -1,21 +1,22 @@
 //! What several directions share: answering, forwarding, finishing, giving up, ending.
 
 use super::Bridge;
-use super::chain::{Chain, State};
+use super::chain::{Chain, Doing, State};
 use super::event::{Effect, Level};
-use super::from_client::cursor;
 use super::front::Leg;
 use super::ids::{ChainId, ServerId};
 use super::lane::Next;
 use super::modern::Modern;
 use super::relay::Relay;
 use super::upstream::Purpose;
-use crate::message::object::{Body, Object, Text, quoted};
+use crate::message::body::Body;
+use crate::message::object::Object;
 use crate::message::params;
 use crate::message::refusal::{Refusal, write_upstream_error};
 use crate::message::results::{self, Stamp};
 use crate::message::splice::Spliced;
 use crate::message::wire::{self, Id};
+use crate::message::writer::{Text, quoted};
 
 impl Bridge {
     /// Spends a leg: its one answer. `outcome` is `"result":...` or `"error":...`.
@@ -30,6 +31,7 @@ impl Bridge {
     }
 
     /// Answers a line that never became a leg.
+    #[cold]
     pub(super) fn refuse_line(&mut self, id: Option<&Id>, refusal: &Refusal) {
         self.tell_client(wire::response(id.map(Id::text), &refusal.outcome()));
     }
@@ -67,8 +69,7 @@ impl Bridge {
     /// Puts a chain whose request is to be sent at the head of the line. A parked one is not: its
     /// client has to come back first.
     pub(super) fn wait_again(&mut self, id: ChainId) {
-        let since = self.now;
-        self.chains.change(id, |leg| State::Waiting { leg, since });
+        self.chains.change(id, Doing::Waiting { since: self.now });
         if !self.chains.all.get(&id).is_some_and(Chain::is_waiting) {
             return;
         }
@@ -81,7 +82,7 @@ impl Bridge {
         let limits = &self.settings.limits;
         let idle = self.now.after(limits.request_timeout_ms);
         let latest = self.now.after(limits.request_max_ms);
-        self.chains.change(id, |leg| State::Running { leg, idle, latest, window: None });
+        self.chains.change(id, Doing::Running { idle, latest, window: None });
         let sent = self.chains.next_sent();
         let Some(chain) = self.chains.all.get_mut(&id) else { return };
         let Some(leg) = chain.leg() else { return };
@@ -110,11 +111,8 @@ impl Bridge {
         if let Some(visits) = self.visits_wanted(id, &outcome) {
             return self.ask_for_visits(id, visits);
         }
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
+        let Some(mut chain) = self.take_chain(id) else { return };
         chain.call = None;
-        self.lane.release(id);
         let questions = std::mem::take(&mut chain.questions);
         let line = self.line.clone().unwrap_or_default();
         let mut out = Spliced::over(&line);
@@ -122,7 +120,7 @@ impl Bridge {
             wire::response_head(&mut out, Some(leg.id.text()));
         }
         let head = out.own_len();
-        let is_list = chain.request.method.is_list() && matches!(outcome, Ok(Body::Object(_)));
+        let is_result = matches!(outcome, Ok(Body::Object(_)));
         self.write_outcome(&mut out, &chain, outcome);
         match chain.state {
             State::Parked { outcome: ref mut kept, .. } => {
@@ -130,17 +128,11 @@ impl Bridge {
                 self.chains.all.insert(id, chain);
                 self.abandon_oldest_parked();
             }
-            State::Waiting { leg, .. }
-            | State::Leveling { leg, .. }
-            | State::Visiting { leg, .. }
-            | State::Running { leg, .. }
-            | State::Returning { leg, .. } => {
-                self.lane.forget(id);
+            State::Active(leg, _) => {
                 out.push_str(wire::END);
                 let frame = out.finish();
-                if is_list {
+                if let (true, Some(cursor)) = (is_result, chain.request.page()) {
                     let most = self.settings.limits.kept_bytes();
-                    let cursor = cursor(&chain.request.params());
                     let answer = (frame.clone(), head);
                     self.memory.remember(chain.request.method, cursor, answer, most);
                 }
@@ -181,9 +173,10 @@ impl Bridge {
 
     fn write_complete(&mut self, out: &mut Spliced<'_>, chain: &Chain, result: &Object<'_>) {
         let method = chain.request.method;
-        let identity = self.upstream.profile.as_ref().map_or("{}", |p| &p.identity);
-        let stamp =
-            Stamp { server_info: identity, cache_ttl_ms: self.settings.limits.cache_ttl_ms };
+        let stamp = Stamp {
+            server_info: self.upstream.identity(),
+            cache_ttl_ms: self.settings.limits.cache_ttl_ms,
+        };
         let mut found = Vec::new();
         results::write_complete(out, method, result, stamp, &mut found);
         for finding in found {
@@ -193,10 +186,7 @@ impl Bridge {
 
     /// Ends a running chain with an error of ours. The server is not told; see [`Self::abandon`].
     pub(super) fn fail(&mut self, id: ChainId, refusal: &Refusal) {
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        self.lane.forget(id);
+        let Some(mut chain) = self.take_chain(id) else { return };
         let questions = std::mem::take(&mut chain.questions);
         if let Some(leg) = chain.into_leg() {
             self.refuse(leg, refusal);
@@ -219,17 +209,20 @@ impl Bridge {
     /// leg, if it has one, is not answered: its client cancelled it.
     pub(super) fn abandon(&mut self, id: ChainId, reason: &str) {
         self.cancel_call(id, reason);
-        let Some(mut chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        self.lane.forget(id);
-        let questions = std::mem::take(&mut chain.questions);
-        drop(chain);
-        self.rehome(questions);
+        let Some(chain) = self.take_chain(id) else { return };
+        self.rehome(chain.questions);
         self.pump();
     }
 
+    /// Takes a chain out of wherever it is. Whoever does so answers its leg.
+    pub(super) fn take_chain(&mut self, id: ChainId) -> Option<Chain> {
+        self.lane.forget(id);
+        self.ambient.forget(id);
+        self.chains.all.remove(&id)
+    }
+
     /// The call with this id of ours cannot be answered any more: its answer was unreadable.
+    #[cold]
     pub(super) fn fail_call(&mut self, call: ServerId, why: &str) {
         if let Some(Purpose::Call(chain)) = self.upstream.take(call) {
             if let Some(chain) = self.chains.all.get_mut(&chain) {
@@ -241,7 +234,7 @@ impl Bridge {
     }
 
     /// Ends a chain with an error, or keeps the error for the client that comes back (E18).
-    pub(super) fn settle_or_keep(&mut self, id: ChainId, refusal: &Refusal) {
+    fn settle_or_keep(&mut self, id: ChainId, refusal: &Refusal) {
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };
@@ -308,6 +301,7 @@ impl Bridge {
         }
     }
 
+    #[cold]
     pub(super) fn exit(&mut self, status: u8) {
         self.has_ended = true;
         self.push(Effect::Exit(status));

@@ -88,29 +88,49 @@ pub enum Event {
     Wake,
 }
 
+impl Event {
+    /// The process it is about.
+    pub(super) fn generation(&self) -> Option<Generation> {
+        match self {
+            Event::ServerStarted(server)
+            | Event::ServerUnstartable(server, _)
+            | Event::ServerLine(server, _)
+            | Event::ServerOverlong(server)
+            | Event::ServerClosed(server)
+            | Event::ServerExited(server, _) => Some(*server),
+            Event::ClientLine(_)
+            | Event::ClientOverlong
+            | Event::ClientClosed
+            | Event::ClientGone
+            | Event::ClientSlow(_)
+            | Event::Stop(_)
+            | Event::Wake => None,
+        }
+    }
+}
+
 /// In the words of a log.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (what, server) = match self {
-            Event::ClientLine(_) => ("line from the client", None),
-            Event::ClientOverlong => ("line from the client over the limit", None),
-            Event::ClientClosed => ("the client closed our input", None),
-            Event::ClientGone => ("the client reads no more", None),
-            Event::ClientSlow(true) => ("the client reads slowly", None),
-            Event::ClientSlow(false) => ("the client has caught up", None),
-            Event::ServerStarted(server) => ("started", Some(server)),
-            Event::ServerUnstartable(server, _) => ("cannot be started", Some(server)),
-            Event::ServerLine(server, _) => ("sent a line", Some(server)),
-            Event::ServerOverlong(server) => ("sent a line over the limit", Some(server)),
-            Event::ServerClosed(server) => ("closed its output", Some(server)),
-            Event::ServerExited(server, exit) => return write!(f, "server {} {exit}", server.0),
-            Event::Stop(signal) => return write!(f, "told to end by signal {signal}"),
-            Event::Wake => ("a deadline has come", None),
-        };
-        match server {
-            Some(server) => write!(f, "server {} {what}", server.0),
-            None => f.write_str(what),
+        if let Some(server) = self.generation() {
+            write!(f, "server {} ", server.0)?;
         }
+        f.write_str(match self {
+            Event::ClientLine(_) => "line from the client",
+            Event::ClientOverlong => "line from the client over the limit",
+            Event::ClientClosed => "the client closed our input",
+            Event::ClientGone => "the client reads no more",
+            Event::ClientSlow(true) => "the client reads slowly",
+            Event::ClientSlow(false) => "the client has caught up",
+            Event::ServerStarted(_) => "started",
+            Event::ServerUnstartable(..) => "cannot be started",
+            Event::ServerLine(..) => "sent a line",
+            Event::ServerOverlong(_) => "sent a line over the limit",
+            Event::ServerClosed(_) => "closed its output",
+            Event::ServerExited(_, exit) => return exit.fmt(f),
+            Event::Stop(signal) => return write!(f, "told to end by signal {signal}"),
+            Event::Wake => "a deadline has come",
+        })
     }
 }
 

@@ -2,11 +2,12 @@
 
 use super::event::{Level, Line};
 use super::front::{Era, Held, Leg, Request, Seat};
-use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
+use super::relay::NO_LEGACY_CLIENT;
 use super::{Bridge, ServerEra, chain::Chain};
 use crate::bounds::{MOST_HELD, SMALL};
-use crate::message::envelope::Envelope;
-use crate::message::object::{Body, Object, Spans};
+use crate::message::body::Body;
+use crate::message::envelope::{Envelope, has_claim, requested_version};
+use crate::message::object::{Object, Spans};
 use crate::message::params;
 use crate::message::refusal::Refusal;
 use crate::message::vocabulary::Method;
@@ -72,10 +73,14 @@ impl Bridge {
     }
 
     /// No more requests can come (H11).
+    #[cold]
+    #[inline(never)]
     pub(super) fn client_closed(&mut self) {
         self.front.closed = true;
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn client_overlong(&mut self) {
         self.refuse_line(None, &Refusal::LineTooLong);
     }
@@ -127,7 +132,7 @@ impl Bridge {
         if self.upstream.is_ready() {
             return self.admit(held);
         }
-        if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
+        if held.request.is_retry() {
             // No chain outlives its process, so this one is refused by what its state says.
             return self.admit_retry(held);
         }
@@ -179,7 +184,7 @@ impl Bridge {
         if held.request.method == Method::Listen {
             return self.admit_stream(held);
         }
-        if held.request.params().get("requestState").is_some() && held.request.method.is_mrtr() {
+        if held.request.is_retry() {
             return self.admit_retry(held);
         }
         if let (false, Err(refusal)) =
@@ -227,6 +232,8 @@ impl Bridge {
     }
 
     /// `notifications/cancelled` (F7): what was asked under this id is not wanted any more.
+    #[cold]
+    #[inline(never)]
     fn client_cancelled(&mut self, params: &Object<'_>) {
         let Some(id) = &params.get("requestId").and_then(Id::read) else { return };
         let reason = params.string("reason").unwrap_or("the client gave it up".into());
@@ -258,9 +265,4 @@ enum Judged {
     Legacy(Option<String>),
     /// A ping before the era is known (I2).
     Ping,
-}
-
-/// The cursor of a list request as JSON text, "" for the first page.
-pub(super) fn cursor<'a>(params: &Object<'a>) -> &'a str {
-    params.get("cursor").unwrap_or("")
 }

@@ -1,29 +1,25 @@
 //! What a line from the server causes: by purpose for a reply, by method for the rest.
 
 use super::Bridge;
-use super::event::{Generation, Level, Line};
+use super::event::{Level, Line};
 use super::ids::ServerId;
 use super::listen::Topic;
-use super::upstream::{Phase, Purpose};
+use super::upstream::Purpose;
 use crate::bounds::{NOISE_SHOWN, SHOWN};
-use crate::message::object::{Body, Object, is_object};
+use crate::message::body::Body;
+use crate::message::object::Object;
 use crate::message::questions;
 use crate::message::refusal::Refusal;
 use crate::message::scan::is_json;
+use crate::message::value::{is_object, lossy};
 use crate::message::vocabulary::Method;
 use crate::message::wire::{self, FromServer, Id};
 use std::sync::Arc;
 
 impl Bridge {
-    pub(super) fn server_line(&mut self, generation: Generation, line: Line) {
-        if generation != self.upstream.generation || self.is_server_gone() {
-            return;
-        }
+    pub(super) fn server_line(&mut self, line: Line) {
         // Latin-1 servers exist (A16).
-        let text = match String::from_utf8(line.bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        };
+        let text = String::from_utf8(line.bytes).unwrap_or_else(lossy);
         if self.relay.is_some() {
             return self.relay_server_line(text, line.ended);
         }
@@ -41,10 +37,6 @@ impl Bridge {
             FromServer::Noise => self.server_noise(&text),
         });
         self.line = None;
-    }
-
-    fn is_server_gone(&self) -> bool {
-        matches!(self.upstream.phase, Phase::Leaving | Phase::Down)
     }
 
     fn server_replied(&mut self, id: Option<&str>, outcome: Result<Body<'_>, Body<'_>>) {
@@ -77,6 +69,7 @@ impl Bridge {
     }
 
     /// A request of the server that nobody here knows, or may ask (H7, E2).
+    #[cold]
     pub(super) fn refuse_server(&mut self, id: &Id) {
         let refusal = "\"error\":{\"code\":-32601,\"message\":\"Method not found\"}";
         self.answer_server(id, refusal);
@@ -118,6 +111,8 @@ impl Bridge {
     }
 
     /// A line that is no message: a banner, a log line, or a broken answer (A16).
+    #[cold]
+    #[inline(never)]
     fn server_noise(&mut self, text: &str) {
         if let Some(call) = wire::broken_answer(text).map(ServerId)
             && let Some(Purpose::Call(_)) = self.upstream.purpose(call)
@@ -145,10 +140,9 @@ impl Bridge {
 
     /// A line over the limit (R). It may have been the answer to what runs, and nobody can tell:
     /// what runs is failed, so that nothing waits for an answer that was thrown away.
-    pub(super) fn server_overlong(&mut self, generation: Generation) {
-        if generation != self.upstream.generation || self.is_server_gone() {
-            return;
-        }
+    #[cold]
+    #[inline(never)]
+    pub(super) fn server_overlong(&mut self) {
         self.say(Level::Warning, "a line of the server was longer than --max-line-bytes; dropped");
         let refusal = Refusal::InvalidMessage("it is longer than --max-line-bytes".into());
         self.refuse_relayed(&refusal);

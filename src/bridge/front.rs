@@ -6,6 +6,8 @@ use super::ids::ChainId;
 use super::table::Table;
 use crate::message::capabilities::Capabilities;
 use crate::message::object::{Object, Spans};
+use crate::message::params;
+use crate::message::value::is_key;
 use crate::message::vocabulary::Method;
 use crate::message::wire::Id;
 use std::collections::VecDeque;
@@ -59,6 +61,20 @@ impl Request {
 
     pub(super) fn meta(&self) -> Object<'_> {
         self.meta.read(&self.line)
+    }
+
+    /// The page of a list that it asks for, where it asks for nothing else (D6): the cursor as JSON
+    /// text, "" for the first.
+    pub(super) fn page(&self) -> Option<&str> {
+        let params = self.params();
+        let is_more = |name: &str| params::is_salient(name) && !is_key(name, "cursor");
+        let is_plain = self.method.is_list() && !params.iter().any(|(name, _)| is_more(name));
+        is_plain.then(|| params.get("cursor").unwrap_or(""))
+    }
+
+    /// Does a client come back with it (E15)? On other methods such a state says nothing (X22).
+    pub(super) fn is_retry(&self) -> bool {
+        self.method.is_mrtr() && self.params().get("requestState").is_some()
     }
 
     /// Bytes it keeps.

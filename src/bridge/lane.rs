@@ -21,9 +21,17 @@ pub(super) const RETRY_WAITS_MS: u64 = 1000;
 #[derive(Clone, Copy, Debug)]
 struct Ahead {
     chain: ChainId,
-    /// When it goes even though the lane is busy: answers may be what the running call waits for.
-    /// `None` for a whole request, which brings no such relief.
-    force: Option<Time>,
+    load: Load,
+}
+
+/// What stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Load {
+    /// A whole request: it brings the running call no relief.
+    Request,
+    /// Answers, which may be what the running call waits for: when they go although the lane is
+    /// busy, if ever.
+    Answers(Option<Time>),
 }
 
 /// What may go up next.
@@ -50,33 +58,34 @@ impl Lane {
 
     /// Ahead of the line, with the whole request (E20, E28).
     pub(super) fn wait_ahead(&mut self, chain: ChainId) {
-        self.ahead.push_back(Ahead { chain, force: None });
+        self.ahead.push_back(Ahead { chain, load: Load::Request });
     }
 
     /// Ahead of the line, with answers; they go up at `force` at the latest (D6).
     pub(super) fn come_back(&mut self, chain: ChainId, force: Option<Time>) {
-        let force = force.or(Some(Time(u64::MAX)));
-        self.ahead.push_back(Ahead { chain, force });
+        self.ahead.push_back(Ahead { chain, load: Load::Answers(force) });
     }
 
     /// Takes what may go up now, and counts it as running. `requests`: may whole requests go?
     pub(super) fn next(&mut self, parallel: usize, requests: bool, now: Time) -> Option<Next> {
         let is_free = self.running.len() < parallel;
-        let may_go = |ahead: &Ahead| match ahead.force {
-            Some(force) => is_free || force <= now || self.running.contains_key(&ahead.chain),
-            None => is_free && requests,
+        let may_go = |ahead: &Ahead| match ahead.load {
+            Load::Answers(force) => {
+                let is_due = force.is_some_and(|force| force <= now);
+                is_free || is_due || self.running.contains_key(&ahead.chain)
+            }
+            Load::Request => is_free && requests,
         };
         if let Some(at) = self.ahead.iter().position(may_go) {
             let ahead = self.ahead.remove(at)?;
             self.running.insert(ahead.chain, ());
-            return Some(match ahead.force {
-                Some(_) => Next::Answers(ahead.chain),
-                None => Next::Request(ahead.chain),
+            return Some(match ahead.load {
+                Load::Answers(_) => Next::Answers(ahead.chain),
+                Load::Request => Next::Request(ahead.chain),
             });
         }
         // A request that stands ahead and may not go yet keeps the line behind it.
-        let is_blocked = self.ahead.iter().any(|ahead| ahead.force.is_none());
-        if !is_free || !requests || is_blocked {
+        if !is_free || !requests || self.has_request_ahead() {
             return None;
         }
         let chain = self.line.pop_front()?;
@@ -108,7 +117,11 @@ impl Lane {
 
     /// Does a whole request wait for its turn?
     pub(super) fn has_requests(&self) -> bool {
-        !self.line.is_empty() || self.ahead.iter().any(|ahead| ahead.force.is_none())
+        !self.line.is_empty() || self.has_request_ahead()
+    }
+
+    fn has_request_ahead(&self) -> bool {
+        self.ahead.iter().any(|ahead| ahead.load == Load::Request)
     }
 
     /// Does the lane have no room for another request?
@@ -118,7 +131,11 @@ impl Lane {
 
     /// When the next answers go up in spite of a busy lane.
     pub(super) fn deadline(&self) -> Option<Time> {
-        self.ahead.iter().filter_map(|ahead| ahead.force).min()
+        let force = |ahead: &Ahead| match ahead.load {
+            Load::Answers(force) => force,
+            Load::Request => None,
+        };
+        self.ahead.iter().filter_map(force).min()
     }
 }
 

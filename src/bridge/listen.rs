@@ -20,8 +20,9 @@ use super::ids::ServerId;
 use super::table::Table;
 use crate::bounds::MOST_KEPT;
 use crate::message::notes::{self, Filter};
-use crate::message::object::{Object, quoted};
+use crate::message::object::Object;
 use crate::message::wire::Id;
+use crate::message::writer::quoted;
 
 /// How long a stream waits for its subscriptions before it goes on without the missing (G6).
 pub(super) const OPENING_MS: u64 = 8000;
@@ -71,7 +72,7 @@ pub(super) enum Stage {
 
 impl Stage {
     /// Until when it waits, if it does.
-    pub(super) fn waits_until(self) -> Option<Time> {
+    fn waits_until(self) -> Option<Time> {
         match self {
             Stage::Opening(until) | Stage::Reviving(until) => Some(until),
             Stage::Open => None,
@@ -215,7 +216,8 @@ impl Listen {
     /// Forgets URIs that no stream names and gives them back, to be unsubscribed (G7).
     fn drop_unwatched(&mut self) -> Vec<(String, Watch)> {
         let streams = &self.streams;
-        let is_named = |uri: &String| streams.values().any(|s| s.honoured.uris.contains(uri));
+        let is_named =
+            |uri: &String, _: &Watch| streams.values().any(|s| s.honoured.uris.contains(uri));
         self.watched.take_unless(is_named)
     }
 

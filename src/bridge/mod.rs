@@ -1,12 +1,13 @@
 //! The protocol core: events in, effects out. No thread, clock, file or process inside.
 //!
 //! ```text
-//!             what happens           what is owned              what is shared
-//!   Event ──▶ from_client   ──┐      front    lane   memory     conduct    questions
-//!             from_server   ──┼──▶   chain    ambient           streams    visits
-//!             session       ──┤      listen   notices      ◀──  telling              ──▶ Effect
-//!             on_wake       ──┘      upstream
-//!             relay, modern          (lines of one era: their own state, nothing of the rest)
+//!             what happens             what is owned              what is shared
+//!   Event ──▶ from_client     ──┐      front    lane   memory     conduct    questions
+//!             from_server     ──┼──▶   chain    ambient           streams    retries
+//!             session,        ──┤      listen   notices      ◀──  telling    folders   ──▶ Effect
+//!             handshake         │      upstream                              visits
+//!             on_wake         ──┘
+//!             relay, modern            (lines of one era: their own state, nothing of the rest)
 //! ```
 //! The middle column are nouns: each owns its state, takes plain values, gives plain values, sends
 //! nothing and reads no clock. The files beside it are `impl Bridge`: on the left one for each
@@ -17,9 +18,11 @@ mod ambient;
 mod chain;
 mod conduct;
 mod event;
+mod folders;
 mod from_client;
 mod from_server;
 mod front;
+mod handshake;
 mod ids;
 mod lane;
 mod listen;
@@ -29,6 +32,7 @@ mod notices;
 mod on_wake;
 mod questions;
 mod relay;
+mod retries;
 mod session;
 mod settings;
 mod streams;
@@ -125,7 +129,11 @@ impl Bridge {
             return;
         }
         self.now = now;
+        // What a process left in its pipe is not the next one's, nor said by one told to end.
+        let is_newest = event.generation().is_none_or(|of| of == self.upstream.generation);
+        let is_believed = self.upstream.is_believed();
         match event {
+            _ if !is_newest => {}
             Event::ClientLine(line) if self.relay.is_some() => self.relay_client_line(line),
             Event::ClientLine(line) if self.modern.is_some() => self.modern_client_line(line),
             Event::ClientLine(line) => self.client_line(line),
@@ -133,13 +141,16 @@ impl Bridge {
             Event::ClientClosed => self.client_closed(),
             Event::ClientGone => self.exit(self.status()),
             Event::ClientSlow(is_slow) => self.client_slow(is_slow),
-            Event::Wake => {}
-            Event::ServerStarted(generation) => self.server_started(generation),
-            Event::ServerUnstartable(generation, why) => self.server_unstartable(generation, &why),
-            Event::ServerLine(generation, line) => self.server_line(generation, line),
-            Event::ServerOverlong(generation) => self.server_overlong(generation),
-            Event::ServerClosed(generation) => self.server_closed(generation),
-            Event::ServerExited(generation, exit) => self.server_exited(generation, exit),
+            Event::ServerStarted(_) => self.server_started(),
+            Event::ServerUnstartable(_, why) => self.server_unstartable(&why),
+            Event::ServerLine(_, line) if is_believed => self.server_line(line),
+            Event::ServerOverlong(_) if is_believed => self.server_overlong(),
+            Event::ServerClosed(_) if is_believed => self.server_closed(),
+            Event::ServerExited(_, exit) => self.server_exited(exit),
+            Event::ServerLine(..)
+            | Event::ServerOverlong(_)
+            | Event::ServerClosed(_)
+            | Event::Wake => {}
             Event::Stop(signal) => {
                 self.close_streams();
                 self.exit(u8::try_from(128 + signal).unwrap_or(u8::MAX));
@@ -174,6 +185,7 @@ impl Bridge {
             + self.modern.as_ref().map_or(0, Modern::waiting_bytes)
     }
 
+    #[cold]
     fn say(&mut self, level: Level, text: impl Into<String>) {
         self.push(Effect::Say(level, text.into()));
     }

@@ -5,28 +5,42 @@
 use super::Bridge;
 use super::event::{Level, Line};
 use super::ids::ServerId;
-use super::relay::{NO_LEGACY_CLIENT, has_claim, requested_version};
+use super::relay::NO_LEGACY_CLIENT;
 use super::table::Table;
 use super::upstream::{Phase, Purpose};
-use crate::message::object::{Body, Object, Text, Writer, is_key};
+use crate::message::body::Body;
+use crate::message::envelope::{has_claim, requested_version};
+use crate::message::object::Object;
 use crate::message::refusal::Refusal;
 use crate::message::splice::Spliced;
+use crate::message::value::is_key;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, FromClient, FromServer, Id};
+use crate::message::writer::{Text, Writer};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// A request of the client that went up.
+#[derive(Debug)]
+struct Passed {
+    /// Its id.
+    id: Id,
+    /// The server acknowledged it as a stream (G4): its answer is its end.
+    is_stream: bool,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Modern {
     /// Requests of the client that are not answered, by the id they have upward.
-    open: Table<ServerId, Id>,
+    open: Table<ServerId, Passed>,
     /// Requests that wait for a process, with the line they came in.
     waiting: VecDeque<(Id, Arc<String>)>,
 }
 
 impl Modern {
+    /// Is a request unanswered? Streams are not waited for (H11).
     pub(super) fn has_open(&self) -> bool {
-        !self.open.is_empty() || !self.waiting.is_empty()
+        self.open.values().any(|passed| !passed.is_stream) || self.is_waiting()
     }
 
     /// Does a request wait for a process?
@@ -40,14 +54,11 @@ impl Modern {
     }
 
     fn is_in_use(&self, id: &Id) -> bool {
-        self.open
-            .values()
-            .chain(self.waiting.iter().map(|(waiting, _)| waiting))
-            .any(|open| open == id)
+        self.upward(id).is_some() || self.waiting.iter().any(|(waiting, _)| waiting == id)
     }
 
     fn upward(&self, id: &Id) -> Option<ServerId> {
-        self.open.iter().find(|(_, open)| *open == id).map(|(upward, _)| *upward)
+        self.open.iter().find(|(_, passed)| passed.id == *id).map(|(upward, _)| *upward)
     }
 }
 
@@ -95,7 +106,7 @@ impl Bridge {
         up.end();
         out.push('\n');
         if let Some(modern) = &mut self.modern {
-            modern.open.insert(upward, id);
+            modern.open.insert(upward, Passed { id, is_stream: false });
         }
         self.tell_server(out.finish());
     }
@@ -179,8 +190,12 @@ impl Bridge {
             // No request goes down in 2026-07-28 (E2).
             FromServer::Request(id, ..) => self.refuse_server(&id),
             FromServer::Notification(method, params) => {
+                let params = params.object().unwrap_or_default();
+                if method == "notifications/subscriptions/acknowledged" {
+                    self.stream_acknowledged(&params);
+                }
                 let mut out = String::new();
-                self.write_with_stream(&mut out, &params.object().unwrap_or_default());
+                self.write_with_stream(&mut out, &params);
                 self.tell_client(wire::notification(&method, &out));
             }
             FromServer::Response(id, outcome) => self.pass_answer(text, id, outcome),
@@ -196,9 +211,9 @@ impl Bridge {
         let Some(upward) = id.and_then(wire::own_number).map(ServerId) else { return };
         self.upstream.take(upward);
         let open = self.modern.as_ref().and_then(|modern| modern.open.get(&upward));
-        let Some(id) = open.cloned() else { return };
+        let Some(passed) = open else { return };
         let mut out = Spliced::over(line);
-        wire::response_head(&mut out, Some(id.text()));
+        wire::response_head(&mut out, Some(passed.id.text()));
         match outcome {
             Ok(Body::Object(result)) => {
                 out.push_str("\"result\":");
@@ -217,12 +232,20 @@ impl Bridge {
         self.tell_client(out.finish());
     }
 
+    /// The server has opened a stream: what is left of its request is its end.
+    fn stream_acknowledged(&mut self, params: &Object<'_>) {
+        let stream = stream_of(&params.object("_meta").unwrap_or_default());
+        let Some(modern) = &mut self.modern else { return };
+        if let Some(passed) = stream.and_then(|stream| modern.open.get_mut(&stream)) {
+            passed.is_stream = true;
+        }
+    }
+
     /// Writes an object with the stream that its `_meta` names under the client's own id.
     fn write_with_stream(&self, out: &mut impl Text, object: &Object<'_>) {
         let meta = object.object("_meta").unwrap_or_default();
-        let stream = meta.get(key::SUBSCRIPTION_ID).and_then(wire::own_number).map(ServerId);
         let open = self.modern.as_ref().map(|modern| &modern.open);
-        let Some(id) = stream.and_then(|stream| open?.get(&stream)) else {
+        let Some(Passed { id, .. }) = stream_of(&meta).and_then(|stream| open?.get(&stream)) else {
             return object.write(out);
         };
         let mut whole = Writer::new(out);
@@ -245,9 +268,18 @@ impl Bridge {
     /// process: a modern server has no session to lose.
     pub(super) fn refuse_passed(&mut self, refusal: &Refusal) {
         let Some(modern) = &mut self.modern else { return };
-        for (upward, id) in modern.open.take() {
+        for (upward, passed) in modern.open.take() {
             self.upstream.take(upward);
-            self.refuse_line(Some(&id), refusal);
+            self.refuse_line(Some(&passed.id), refusal);
+        }
+    }
+
+    /// Ends the streams of a modern server in order (G13): it will not do so itself any more.
+    pub(super) fn close_passed_streams(&mut self) {
+        let Some(modern) = &mut self.modern else { return };
+        for (upward, passed) in modern.open.take_unless(|_, passed| !passed.is_stream) {
+            self.upstream.take(upward);
+            self.end_stream(&passed.id, None);
         }
     }
 
@@ -258,4 +290,9 @@ impl Bridge {
             self.refuse_line(Some(&id), refusal);
         }
     }
+}
+
+/// The stream that a `_meta` names, by the id that it has upward.
+fn stream_of(meta: &Object<'_>) -> Option<ServerId> {
+    meta.get(key::SUBSCRIPTION_ID).and_then(wire::own_number).map(ServerId)
 }

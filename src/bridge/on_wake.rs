@@ -1,9 +1,8 @@
-//! What each passed deadline causes, as one list. Every wait of the core is here (invariant 7).
+//! What each passed deadline causes, as one list. Every wait of the core is here.
 
 use super::Bridge;
-use super::chain::{Chain, State};
+use super::chain::{Chain, Doing, State};
 use super::event::{Level, Time};
-use super::from_client::cursor;
 use super::ids::ChainId;
 use super::memory::LIST_WAITS_MS;
 use super::upstream::Phase;
@@ -32,7 +31,7 @@ impl Bridge {
             .chain(self.ambient.deadline())
             .chain(self.listen.deadline().filter(|_| self.upstream.is_ready()))
             .chain(self.relay_until)
-            .chain(self.lane.deadline().filter(|at| at.0 < u64::MAX))
+            .chain(self.lane.deadline())
             .chain(self.digest_deadline())
             .chain(self.list_deadlines().map(|(_, at)| at))
             .min()
@@ -47,6 +46,7 @@ impl Bridge {
         }
         let end = self.now.after(self.settings.limits.request_timeout_ms);
         if *self.relay_until.get_or_insert(end) <= self.now {
+            self.close_passed_streams();
             self.refuse_relayed(&Refusal::Timeout);
             self.refuse_passed(&Refusal::Timeout);
             self.refuse_waiting_to_pass(&Refusal::Timeout);
@@ -114,10 +114,21 @@ impl Bridge {
             return;
         };
         match &chain.state {
-            State::Running { window: Some(window), .. } if window.end() <= self.now => self.ask(id),
-            State::Running { idle, latest, .. } if (*idle).min(*latest) <= self.now => {
-                self.time_out(id, *latest <= self.now);
-            }
+            State::Active(_, doing) => match *doing {
+                Doing::Running { window: Some(window), .. } if window.end() <= self.now => {
+                    self.ask(id);
+                }
+                Doing::Running { idle, latest, .. } if idle.min(latest) <= self.now => {
+                    self.time_out(id, latest <= self.now);
+                }
+                Doing::Leveling { until } if until <= self.now => self.level_set(id),
+                Doing::Visiting { until } if until <= self.now => self.send_again(id),
+                Doing::Waiting { .. }
+                | Doing::Leveling { .. }
+                | Doing::Visiting { .. }
+                | Doing::Running { .. }
+                | Doing::Returning { .. } => {}
+            },
             State::Parked { until, .. } if *until <= self.now => {
                 self.say(
                     Level::Info,
@@ -125,25 +136,20 @@ impl Bridge {
                 );
                 self.abandon(id, "its question was not answered in time");
             }
-            State::Leveling { until, .. } if *until <= self.now => self.level_set(id),
-            State::Visiting { until, .. } if *until <= self.now => self.send_again(id),
-            State::Waiting { .. }
-            | State::Leveling { .. }
-            | State::Visiting { .. }
-            | State::Running { .. }
-            | State::Parked { .. }
-            | State::Returning { .. } => {}
+            State::Parked { .. } => {}
         }
     }
 
     /// A call has run too long (F10). A server that works serially may not even have looked at
     /// it while an older question is open: then that one is given up first (E14b).
+    #[cold]
+    #[inline(never)]
     fn time_out(&mut self, id: ChainId, is_final: bool) {
         let sent = self.chains.all.get(&id).map_or(0, |chain| chain.sent);
         if let (false, Some(older)) = (is_final, self.chains.oldest_parked_before(sent)) {
             let idle = self.now.after(self.settings.limits.request_timeout_ms);
             if let Some(chain) = self.chains.all.get_mut(&id)
-                && let State::Running { idle: clock, .. } = &mut chain.state
+                && let State::Active(_, Doing::Running { idle: clock, .. }) = &mut chain.state
             {
                 *clock = idle;
             }
@@ -174,12 +180,9 @@ impl Bridge {
         let is_busy = self.lane.is_busy(self.settings.limits.parallel);
         self.lane.line().filter(move |_| is_busy).filter_map(|id| {
             let chain = self.chains.all.get(&id)?;
-            let State::Waiting { since, .. } = &chain.state else {
-                return None;
-            };
-            let request = &chain.request;
-            let is_known = request.method.is_list()
-                && self.memory.knows(request.method, cursor(&request.params()));
+            let State::Active(_, Doing::Waiting { since }) = &chain.state else { return None };
+            let cursor = chain.request.page()?;
+            let is_known = self.memory.knows(chain.request.method, cursor);
             is_known.then(|| (id, since.after(LIST_WAITS_MS)))
         })
     }
@@ -188,13 +191,9 @@ impl Bridge {
         let due: Vec<_> =
             self.list_deadlines().filter(|(_, at)| *at <= self.now).map(|(id, _)| id).collect();
         for id in due {
-            let Some(chain) = self.chains.all.remove(&id) else {
-                continue;
-            };
-            self.lane.forget(id);
-            let method = chain.request.method;
-            let outcome = self.memory.recall(method, cursor(&chain.request.params()));
-            let outcome = outcome.unwrap_or_default();
+            let Some(chain) = self.take_chain(id) else { continue };
+            let recalled = |cursor| self.memory.recall(chain.request.method, cursor);
+            let outcome = chain.request.page().and_then(recalled).unwrap_or_default();
             if let Some(leg) = chain.into_leg() {
                 self.answer(leg, &outcome);
             }
@@ -204,14 +203,13 @@ impl Bridge {
 
 fn chain_deadline(chain: &Chain) -> Option<Time> {
     let state = match &chain.state {
-        State::Running { idle, latest, window, .. } => {
+        State::Active(_, Doing::Running { idle, latest, window }) => {
             let end = (*idle).min(*latest);
             Some(window.map_or(end, |window| window.end().min(end)))
         }
         State::Parked { until, .. }
-        | State::Leveling { until, .. }
-        | State::Visiting { until, .. } => Some(*until),
-        State::Waiting { .. } | State::Returning { .. } => None,
+        | State::Active(_, Doing::Leveling { until } | Doing::Visiting { until }) => Some(*until),
+        State::Active(_, Doing::Waiting { .. } | Doing::Returning { .. }) => None,
     };
     state.into_iter().chain(chain.progress.due()).min()
 }

@@ -7,12 +7,13 @@
 use super::Bridge;
 use super::event::{Level, Line};
 use super::upstream::Phase;
-use crate::message::discover;
+use crate::message::body::Body;
+use crate::message::discover::is_modern_refusal;
+use crate::message::envelope::has_claim;
 use crate::message::equal::same_value;
 use crate::message::list;
-use crate::message::object::{Body, Object, is_string};
-use crate::message::refusal::{Refusal, error_code};
-use crate::message::vocabulary::{MODERN, code, key};
+use crate::message::object::Object;
+use crate::message::refusal::Refusal;
 use crate::message::wire::{self, FromClient, FromServer, Id};
 use std::collections::VecDeque;
 
@@ -27,6 +28,8 @@ pub(super) struct Relay {
     waiting: VecDeque<String>,
     /// The client's `initialize`, and the version it asked for, until it is answered.
     opening: Option<(Id, Option<String>)>,
+    /// Requests came behind it: the process may know ids that are the client's.
+    has_more: bool,
     /// The version they settled on; what was asked for until then.
     version: String,
 }
@@ -55,12 +58,15 @@ impl Relay {
 impl Bridge {
     /// A legacy client opens with `initialize` (I1): from here on its lines pass as they are. A
     /// process that has shaken hands already is of no use to it (I15).
+    #[cold]
+    #[inline(never)]
     pub(super) fn open_relay(&mut self, id: Id, requested: Option<String>, line: String) {
         self.relay = Some(Relay {
             open: vec![id.clone()],
             waiting: VecDeque::new(),
             version: requested.clone().unwrap_or_default(),
             opening: Some((id, requested)),
+            has_more: false,
         });
         // Only probes can still wait: anything else would have decided the era.
         for held in std::mem::take(&mut self.front.held) {
@@ -142,6 +148,7 @@ impl Bridge {
             }
         }
         if let Some(relay) = &mut self.relay {
+            relay.has_more |= !requests.is_empty();
             relay.open.extend(requests);
         }
         self.relay_up(text);
@@ -213,13 +220,18 @@ impl Bridge {
     }
 
     /// The server is modern and the client is not: said clearly, and the connection stays open for
-    /// a modern one (I8-I13 are not built).
+    /// a modern one (I8-I13 are not built). A process that may still answer under an id of the
+    /// client's is of no use to it: ours could be the same (A19).
     fn refuse_legacy_client(&mut self, id: &Id, requested: Option<String>) {
         self.say(Level::Error, NO_LEGACY_CLIENT);
-        self.relay = None;
         self.upstream.is_modern = true;
-        self.upstream.phase = Phase::Fresh;
         self.refuse_line(Some(id), &Refusal::UnsupportedVersion { requested });
+        self.refuse_relayed(&Refusal::UpstreamUnavailable(NO_LEGACY_CLIENT.into()));
+        if self.relay.take().is_some_and(|relay| relay.has_more) {
+            self.leave_server();
+        } else {
+            self.upstream.phase = Phase::Fresh;
+        }
     }
 
     /// What is unanswered will not be answered by the server; nor will what waits be sent.
@@ -236,28 +248,6 @@ fn with_line_feed(line: String) -> Vec<u8> {
     let mut line = line.into_bytes();
     line.push(b'\n');
     line
-}
-
-/// Does the request claim to be modern (I3)?
-pub(super) fn has_claim(params: &Body<'_>) -> bool {
-    let Body::Object(params) = params else { return false };
-    params.object("_meta").is_some_and(|meta| meta.get(key::PROTOCOL_VERSION).is_some())
-}
-
-/// The version that a claim-less `initialize` names, as JSON text (B9).
-pub(super) fn requested_version(params: &Body<'_>) -> Option<String> {
-    let Body::Object(params) = params else { return None };
-    params.get("protocolVersion").filter(|raw| is_string(raw)).map(str::to_owned)
-}
-
-/// Is this the refusal of `initialize` by a server that knows only 2026-07-28 (I4b)?
-pub(super) fn is_modern_refusal(error: &Body<'_>) -> bool {
-    let code = error_code(error);
-    let Body::Object(error) = error else { return false };
-    code == Some(code::UNSUPPORTED_VERSION)
-        || code == Some(code::METHOD_NOT_FOUND)
-        || discover::supported_versions(error).iter().any(|version| version == MODERN)
-        || error.string("message").is_some_and(|message| message.contains(MODERN))
 }
 
 /// The ids of the requests in a batch.

@@ -7,12 +7,13 @@ use super::listen::{OPENING_MS, Stage, Stream, Topic, Watch};
 use super::table::Table;
 use super::upstream::Purpose;
 use crate::bounds::MOST_URI_BYTES;
+use crate::message::body::Body;
 use crate::message::discover::Offers;
 use crate::message::notes::{self, Filter};
-use crate::message::object::{Body, Writer, quoted};
 use crate::message::refusal::Refusal;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, Id};
+use crate::message::writer::{Writer, quoted};
 
 impl Bridge {
     /// A `subscriptions/listen` whose envelope is good (G1, G2).
@@ -125,6 +126,8 @@ impl Bridge {
     }
 
     /// The client reads slowly, or has caught up: changes are merged meanwhile (R, G10).
+    #[cold]
+    #[inline(never)]
     pub(super) fn client_slow(&mut self, is_slow: bool) {
         self.is_client_slow = is_slow;
         if !is_slow {
@@ -167,12 +170,11 @@ impl Bridge {
 
     /// Ends all streams in order: their requests get their results (G13).
     pub(super) fn close_streams(&mut self) {
-        let identity =
-            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
+        let identity = self.upstream.identity().to_owned();
         while let Some((id, mut stream)) = self.listen.streams.pop_first() {
             self.front.leave(&id);
             if let Stage::Opening(_) = stream.stage {
-                // Nothing may come before the acknowledgement, not even the end (invariant 6).
+                // Nothing may come before the acknowledgement, not even the end (G4).
                 let refusal = Refusal::UpstreamUnavailable("the stream was not open yet".into());
                 self.refuse_line(Some(&id), &refusal);
                 continue;
@@ -180,15 +182,25 @@ impl Bridge {
             for (topic, params) in stream.take_kept() {
                 self.tell_client(wire::notification(topic.method(), &params));
             }
-            let mut outcome = String::from("\"result\":");
-            let mut result = Writer::new(&mut outcome);
-            result.raw("resultType", "\"complete\"");
-            let meta = format!("{{\"{}\":{}", key::SUBSCRIPTION_ID, id.text());
-            result.raw("_meta", &format!("{meta},\"{}\":{identity}}}", key::SERVER_INFO));
-            result.end();
-            self.tell_client(wire::response(Some(id.text()), &outcome));
+            self.end_stream(&id, Some(&identity));
         }
         self.listen.forget_watches();
+        self.close_passed_streams();
+    }
+
+    /// Answers the request of a stream with its end, and with the server's identity if we know it.
+    pub(super) fn end_stream(&mut self, id: &Id, identity: Option<&str>) {
+        let mut outcome = String::from("\"result\":");
+        let mut result = Writer::new(&mut outcome);
+        result.raw("resultType", "\"complete\"");
+        let mut meta = Writer::new(result.open("_meta"));
+        meta.raw(key::SUBSCRIPTION_ID, id.text());
+        if let Some(identity) = identity {
+            meta.raw(key::SERVER_INFO, identity);
+        }
+        meta.end();
+        result.end();
+        self.tell_client(wire::response(Some(id.text()), &outcome));
     }
 
     /// A new process serves the streams that stayed open (G14): they are narrowed to what it can

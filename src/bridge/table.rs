@@ -69,8 +69,8 @@ impl<K: Ord, V> Table<K, V> {
     }
 
     /// Takes out the rows that do not fit, in order.
-    pub(super) fn take_unless(&mut self, fits: impl Fn(&K) -> bool) -> Vec<(K, V)> {
-        let (kept, taken) = self.take().into_iter().partition(|(key, _)| fits(key));
+    pub(super) fn take_unless(&mut self, fits: impl Fn(&K, &V) -> bool) -> Vec<(K, V)> {
+        let (kept, taken) = self.take().into_iter().partition(|(key, value)| fits(key, value));
         self.rows = kept;
         taken
     }

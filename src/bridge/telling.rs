@@ -2,12 +2,13 @@
 //! log level that the server must be told first (F15).
 
 use super::Bridge;
-use super::chain::{Chain, State};
+use super::chain::{Chain, Doing, State};
 use super::ids::{ChainId, ServerId};
 use super::notices::Verdict;
 use super::upstream::{LEVEL_MS, Purpose};
+use crate::message::body::Body;
 use crate::message::notes;
-use crate::message::object::{Body, Object};
+use crate::message::object::Object;
 use crate::message::vocabulary::{LOG_LEVELS, key};
 use crate::message::wire::{self, FromServer};
 
@@ -24,7 +25,7 @@ impl Bridge {
         let Some(chain) = self.chains.all.get_mut(&id) else {
             return;
         };
-        let State::Running { leg, idle, .. } = &mut chain.state else {
+        let State::Active(leg, Doing::Running { idle, .. }) = &mut chain.state else {
             return;
         };
         *idle = idle_until; // D7: it works
@@ -84,8 +85,10 @@ impl Bridge {
         if self.chains.all.get(&id).and_then(wants).is_none() {
             return false;
         }
-        let is_open =
-            |chain: &Chain| matches!(chain.state, State::Running { .. } | State::Leveling { .. });
+        let is_open = |chain: &Chain| {
+            let State::Active(_, doing) = chain.state else { return false };
+            matches!(doing, Doing::Running { .. } | Doing::Leveling { .. })
+        };
         let open = self.chains.all.iter().filter(|(other, chain)| is_open(chain) || **other == id);
         let levels = open.filter_map(|(_, chain)| wants(chain));
         let Some(level) = self.upstream.log_level.change(levels) else { return false };
@@ -100,7 +103,7 @@ impl Bridge {
         let is_told = self.tell_level(id);
         if is_told {
             let until = self.now.after(LEVEL_MS);
-            self.chains.change(id, |leg| State::Leveling { leg, until });
+            self.chains.change(id, Doing::Leveling { until });
         }
         is_told
     }
@@ -108,9 +111,8 @@ impl Bridge {
     /// The level is set, refused, or took too long: the request goes up. It kept its place in the
     /// lane, but folders may have been asked for, or told, meanwhile (E20).
     pub(super) fn level_set(&mut self, id: ChainId) {
-        let is_leveling =
-            self.chains.all.get(&id).is_some_and(|c| matches!(c.state, State::Leveling { .. }));
-        if !is_leveling {
+        let chain = self.chains.all.get(&id);
+        if !chain.is_some_and(|c| matches!(c.state, State::Active(_, Doing::Leveling { .. }))) {
             return;
         }
         if self.ask_roots_first(id) {
@@ -124,17 +126,15 @@ impl Bridge {
         }
         let until = self.ambient.digesting;
         if until > self.now {
-            return self.chains.change(id, |leg| State::Leveling { leg, until });
+            return self.chains.change(id, Doing::Leveling { until });
         }
         self.forward(id);
     }
 }
 
 /// The line for the update that waits, if one does.
-pub(super) fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
-    let State::Running { leg, .. } = &chain.state else {
-        return None;
-    };
+fn held_progress(chain: &mut Chain) -> Option<Vec<u8>> {
+    let State::Active(leg, Doing::Running { .. }) = &chain.state else { return None };
     let token = leg.progress_token.as_deref()?;
     let waiting = chain.progress.flush(token)?;
     // A batch may hold several, for this call and for others.

@@ -156,6 +156,16 @@ impl Upstream {
         self.profile.as_ref().filter(|_| self.is_ready())
     }
 
+    /// Is the process to be believed: there, and not told to end?
+    pub(super) fn is_believed(&self) -> bool {
+        !matches!(self.phase, Phase::Leaving | Phase::Down)
+    }
+
+    /// Whose results they are, as JSON text (C4).
+    pub(super) fn identity(&self) -> &str {
+        self.profile.as_ref().map_or("{}", |profile| &profile.identity)
+    }
+
     /// The revision that answers have to fit; the newest before any is known.
     pub(super) fn revision(&self) -> Revision {
         self.profile.as_ref().map_or(Revision::R2025_11, |profile| profile.revision)

@@ -2,13 +2,14 @@
 //! question, and consent sends the request again.
 
 use super::Bridge;
-use super::chain::{Question, Source, State, Visit};
+use super::chain::{Doing, Source, State, Visit};
 use super::ids::ChainId;
 use crate::bounds::MOST_ROUNDS;
+use crate::message::body::Body;
 use crate::message::capabilities::Capabilities;
-use crate::message::object::Body;
-use crate::message::questions::{self, Asked};
+use crate::message::questions::Asked;
 use crate::message::refusal::{Refusal, error_code};
+use crate::message::visits;
 use crate::message::vocabulary::{Method, code};
 
 /// How long the second sending waits for the server's word that the visits are done.
@@ -27,10 +28,12 @@ impl Bridge {
         if !is_mrtr || error_code(error) != Some(code::URL_REQUIRED) {
             return None;
         }
-        questions::required_visits(error)
+        visits::required_visits(error)
     }
 
     /// Asks for the visits, or waits when they were accepted already and may not be done yet.
+    #[cold]
+    #[inline(never)]
     pub(super) fn ask_for_visits(&mut self, id: ChainId, wanted: Vec<(Box<str>, Asked)>) {
         let visiting = self.now.after(VISITING_MS);
         let Some(chain) = self.chains.all.get_mut(&id) else {
@@ -43,7 +46,7 @@ impl Bridge {
             && wanted.iter().all(|(id, _)| chain.visits.iter().any(|visit| visit.id == *id));
         if is_same && std::mem::take(&mut chain.may_wait) {
             let is_done = chain.visits.iter().all(|visit| visit.is_done);
-            self.chains.change(id, |leg| State::Visiting { leg, until: visiting });
+            self.chains.change(id, Doing::Visiting { until: visiting });
             if is_done {
                 self.wait_again(id);
             }
@@ -53,15 +56,7 @@ impl Bridge {
         chain.visits =
             wanted.iter().map(|(id, _)| Visit { id: id.clone(), is_done: false }).collect();
         for (_, asked) in wanted {
-            let id_of_question = self.chains.next_question();
-            let question = Question {
-                id: id_of_question,
-                source: Source::Error,
-                asked,
-                is_contested: false,
-                shown_as: None,
-                answer: None,
-            };
+            let question = self.chains.question(Source::Error, asked);
             if let Some(chain) = self.chains.all.get_mut(&id) {
                 chain.questions.push(question);
             }
@@ -97,15 +92,10 @@ impl Bridge {
 
     /// The person did not want to (E28 c).
     pub(super) fn decline_visits(&mut self, id: ChainId) {
-        let Some(chain) = self.chains.all.remove(&id) else {
-            return;
-        };
-        self.lane.forget(id);
+        let Some(chain) = self.take_chain(id) else { return };
         let method = chain.request.method;
-        let identity =
-            self.upstream.profile.as_ref().map_or("{}", |p| p.identity.as_str()).to_owned();
         let outcome = if method == Method::ToolsCall {
-            questions::declined_visit(&identity)
+            visits::declined_visit(self.upstream.identity())
         } else {
             Refusal::Declined.outcome()
         };
@@ -130,7 +120,7 @@ impl Bridge {
                 known.is_done = true;
             }
             let is_done = chain.visits.iter().all(|known| known.is_done);
-            if matches!(chain.state, State::Visiting { .. }) && is_done {
+            if matches!(chain.state, State::Active(_, Doing::Visiting { .. })) && is_done {
                 done.push(*id);
             }
         }

@@ -2,9 +2,10 @@
 
 use super::model::{Era, Frame, Outcome, Verdict, clean};
 use super::seen::{CallSeen, Listing, Probe, Reply, Seen};
-use crate::message::object::{Object, is_integer, is_object, is_string};
+use crate::message::list;
+use crate::message::object::Object;
+use crate::message::value::{is_integer, is_object, is_string, string};
 use crate::message::vocabulary::{MODERN, Revision, code, key};
-use crate::message::{list, object};
 
 /// How a rule is judged.
 type Judge = fn(&Seen) -> Outcome;
@@ -111,7 +112,7 @@ fn discover(seen: &Seen) -> Outcome {
     };
     let versions = result.get("supportedVersions").and_then(list::array);
     let is_listed = |mut versions: list::Items<'_>| {
-        versions.any(|version| object::string(version).is_some_and(|version| version == MODERN))
+        versions.any(|version| string(version).is_some_and(|version| version == MODERN))
     };
     if !versions.is_some_and(is_listed) {
         return of(probe, Verdict::Fail, "a result whose supportedVersions lacks 2026-07-28");

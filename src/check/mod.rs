@@ -29,7 +29,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::bridge::Level;
-use crate::message::object::string;
+use crate::message::value::string;
 use crate::shell::clock::unix_seconds;
 use crate::shell::keeper::Keeper;
 use crate::shell::{Console, Launch, Verbosity};

@@ -3,7 +3,7 @@
 //! Plain data: `probe` gathers, `rules` judge, `report` prints.
 
 use super::rules::Rule;
-use crate::message::object::quoted;
+use crate::message::writer::quoted;
 
 /// How a rule came out in one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

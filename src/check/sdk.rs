@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use super::model::{Era, Owner, Sdk};
 use super::rules::{Kind, Rule};
-use crate::message::object::{Object, string};
+use crate::message::object::Object;
+use crate::message::value::string;
 
 /// Bytes that are read of a `package.json`; a longer one is left alone.
 const MOST_READ: u64 = 64 << 10;

@@ -2,7 +2,8 @@
 
 use super::model::{ChildNote, Era, Feature, Frame, clean, masked};
 use super::sdk::Marks;
-use crate::message::object::{Object, string};
+use crate::message::object::Object;
+use crate::message::value::string;
 
 /// What came back for a request.
 #[derive(Clone, Debug)]

@@ -4,11 +4,14 @@
 use super::model::{self, ChildNote, Feature, Frame};
 use super::seen::{Probe, Reply, Seen};
 use crate::bridge::Time;
+use crate::message::body::Body;
 use crate::message::equal::same_value;
-use crate::message::object::{Body, Object, Writer, is_object};
+use crate::message::object::Object;
 use crate::message::questions;
+use crate::message::value::is_object;
 use crate::message::vocabulary::{MODERN, key};
 use crate::message::wire::{self, FromServer};
+use crate::message::writer::Writer;
 use crate::shell::Launch;
 use crate::shell::keeper::{Heard, Keeper};
 use crate::shell::lines::Piece;

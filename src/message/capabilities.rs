@@ -1,6 +1,8 @@
 //! What a client declares for one request, and what a question needs of it (B3, E7, E8).
 
-use super::object::{Object, Writer, is_object};
+use super::object::Object;
+use super::value::is_object;
+use super::writer::Writer;
 use std::ops::{BitAnd, BitOr, Not};
 
 /// A set of client capabilities that questions can need.

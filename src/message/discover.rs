@@ -1,9 +1,13 @@
 //! `server/discover` from an `InitializeResult` (C), and what else the handshake tells.
 
+use super::body::Body;
 use super::list::array;
-use super::object::{self, Object, Writer, is_key, is_object, is_string};
-use super::results;
-use super::vocabulary::{MODERN, Revision, key};
+use super::meta::kept_meta;
+use super::object::Object;
+use super::refusal::error_code;
+use super::value::{is_key, is_object, is_string, string};
+use super::vocabulary::{MODERN, Revision, code, key};
+use super::writer::Writer;
 use crate::bounds::MOST_VERSIONS;
 use std::borrow::Cow;
 
@@ -114,7 +118,7 @@ pub fn profile(result: &Object<'_>, revision: Revision, offers: Offers, command:
     down.raw("cacheScope", "\"private\"");
     let meta = result.object("_meta").unwrap_or_default();
     let mut members = Writer::new(down.open("_meta"));
-    for (name, value) in results::kept_meta(&meta) {
+    for (name, value) in kept_meta(&meta) {
         members.copy(name, value);
     }
     members.raw(key::SERVER_INFO, &whole_identity);
@@ -202,15 +206,26 @@ pub fn supported_versions(error: &Object<'_>) -> Vec<String> {
         .filter_map(|name| data.get(name).and_then(array))
         .flatten()
         .take(MOST_VERSIONS)
-        .filter_map(|raw| object::string(raw).map(Cow::into_owned))
+        .filter_map(|raw| string(raw).map(Cow::into_owned))
         .collect()
+}
+
+/// Is this the refusal of `initialize` by a server that knows only 2026-07-28 (I4b)?
+#[must_use]
+pub fn is_modern_refusal(error: &Body<'_>) -> bool {
+    let code = error_code(error);
+    let Body::Object(error) = error else { return false };
+    code == Some(code::UNSUPPORTED_VERSION)
+        || code == Some(code::METHOD_NOT_FOUND)
+        || supported_versions(error).iter().any(|version| version == MODERN)
+        || error.string("message").is_some_and(|message| message.contains(MODERN))
 }
 
 /// Is it a `DiscoverResult` of a server that serves this version (I5)?
 #[must_use]
 pub fn serves(result: &Object<'_>, version: &str) -> bool {
     let versions = result.get("supportedVersions").and_then(array);
-    versions.into_iter().flatten().filter_map(object::string).any(|known| known == version)
+    versions.into_iter().flatten().filter_map(string).any(|known| known == version)
 }
 
 /// Was the tool list probe answered with tools (B8)?

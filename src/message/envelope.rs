@@ -1,8 +1,11 @@
 //! The modern request envelope: the reserved members of `params._meta` (B2-B5, B11, F1).
 
+use super::body::Body;
 use super::capabilities::Capabilities;
-use super::object::{self, Body, Object, is_integer, is_object, is_string, is_too_deep};
+use super::meta::is_identity;
+use super::object::Object;
 use super::refusal::Refusal;
+use super::value::{is_integer, is_string, is_too_deep, string};
 use super::vocabulary::{LOG_LEVELS, MODERN, key};
 use crate::bounds::LONGEST_TOKEN;
 
@@ -62,7 +65,7 @@ impl Envelope {
             Some(_) => return Err(malformed(key::PROGRESS_TOKEN)),
             None => None,
         };
-        if object::string(version).is_none_or(|v| v != MODERN) {
+        if string(version).is_none_or(|v| v != MODERN) {
             return Err(Refusal::UnsupportedVersion { requested: Some(version.into()) });
         }
         let log_level = match meta.get(key::LOG_LEVEL) {
@@ -73,22 +76,30 @@ impl Envelope {
     }
 }
 
+/// Does the request claim to be modern (I3)?
+#[must_use]
+pub fn has_claim(params: &Body<'_>) -> bool {
+    let Body::Object(params) = params else { return false };
+    params.object("_meta").is_some_and(|meta| meta.get(key::PROTOCOL_VERSION).is_some())
+}
+
+/// The version that a claim-less `initialize` names, as JSON text (B9).
+#[must_use]
+pub fn requested_version(params: &Body<'_>) -> Option<String> {
+    let Body::Object(params) = params else { return None };
+    params.get("protocolVersion").filter(|raw| is_string(raw)).map(str::to_owned)
+}
+
 /// Absent is fine; present it needs a name and a version (B4).
 fn check_client_info(meta: &Object<'_>) -> Result<(), Refusal> {
-    let Some(raw) = meta.get(key::CLIENT_INFO) else {
-        return Ok(());
-    };
-    let fits = is_object(raw)
-        && Object::parse(raw).is_some_and(|info| {
-            ["name", "version"].iter().all(|name| info.get(name).is_some_and(is_string))
-        });
+    let fits = meta.get(key::CLIENT_INFO).is_none_or(is_identity);
     if fits { Ok(()) } else { Err(malformed(key::CLIENT_INFO)) }
 }
 
 /// The index of a severity in [`LOG_LEVELS`].
 #[must_use]
 pub fn log_level(raw: &str) -> Option<u8> {
-    let name = object::string(raw)?;
+    let name = string(raw)?;
     let at = LOG_LEVELS.iter().position(|level| *level == name)?;
     u8::try_from(at).ok()
 }

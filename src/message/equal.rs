@@ -11,7 +11,8 @@
 
 use super::decimal::Decimal;
 use super::list::sort_by_name;
-use super::object;
+use super::value::{is_number, string};
+use super::writer::quoted;
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hasher};
 
@@ -122,11 +123,11 @@ fn scalar_end(text: &str) -> usize {
 }
 
 fn canonical_scalar(raw: &str) -> String {
-    if object::is_number(raw) {
+    if is_number(raw) {
         return Decimal::read(raw).map_or_else(|| raw.to_owned(), |number| number.to_string());
     }
     // A string with a cut surrogate pair has no decoded form; its spelling stands for it.
-    object::string(raw).map_or_else(|| raw.to_owned(), |text| object::quoted(&text))
+    string(raw).map_or_else(|| raw.to_owned(), |text| quoted(&text))
 }
 
 #[cfg(test)]

@@ -5,12 +5,15 @@
 //! and odd escapes survive because nobody encodes them again (A6).
 #![forbid(unsafe_code)]
 
+pub mod answers;
+pub mod body;
 pub mod capabilities;
 pub mod decimal;
 pub mod discover;
 pub mod envelope;
 pub mod equal;
 pub mod list;
+pub mod meta;
 pub mod notes;
 pub mod object;
 pub mod params;
@@ -20,5 +23,8 @@ pub mod repair;
 pub mod results;
 pub mod scan;
 pub mod splice;
+pub mod value;
+pub mod visits;
 pub mod vocabulary;
 pub mod wire;
+pub mod writer;

@@ -3,10 +3,12 @@
 use super::decimal::Decimal;
 use super::envelope;
 use super::list;
-use super::object::{self, Object, Writer, is_key, is_number, is_string};
+use super::meta::kept_meta;
+use super::object::Object;
 use super::refusal::Refusal;
-use super::results::kept_meta;
+use super::value::{is_key, is_number, is_string, is_too_deep, string};
 use super::vocabulary::key;
+use super::writer::{Writer, quoted};
 use std::borrow::Cow;
 
 /// How far a progress update says the work is; `None` when that is no number (F3).
@@ -101,7 +103,7 @@ pub struct Filter {
 /// -32600 where it is nested too deep (A6), else -32602 with what is wrong.
 pub fn filter(params: &Object<'_>) -> Result<Filter, Refusal> {
     match params.get("notifications") {
-        Some(raw) if object::is_too_deep(raw) => Err(Refusal::TooDeep),
+        Some(raw) if is_too_deep(raw) => Err(Refusal::TooDeep),
         raw => read_filter(raw).map_err(Refusal::Params),
     }
 }
@@ -124,7 +126,7 @@ fn read_filter(raw: Option<&str>) -> Result<Filter, String> {
     if let Some(raw) = wanted.get("resourceSubscriptions") {
         let wrong = "notifications.resourceSubscriptions must be an array of strings";
         for item in list::array(raw).ok_or(wrong)? {
-            let uri = object::string(item).ok_or(wrong)?.into_owned();
+            let uri = string(item).ok_or(wrong)?.into_owned();
             if !filter.uris.contains(&uri) {
                 filter.uris.push(uri);
             }
@@ -155,7 +157,7 @@ impl Filter {
             }
         }
         if !self.uris.is_empty() {
-            let mut uris = self.uris.iter().map(|uri| Cow::Owned(object::quoted(uri)));
+            let mut uris = self.uris.iter().map(|uri| Cow::Owned(quoted(uri)));
             list::push_array(granted.open("resourceSubscriptions"), &mut uris);
         }
         granted.end();

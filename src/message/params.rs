@@ -1,9 +1,10 @@
 //! Request parameters: what must hold before anything goes up (B12), and how they go up (D1).
 
-use super::list::array;
-use super::object::{Object, Text, Writer, is_key, is_object, is_string};
+use super::object::Object;
 use super::refusal::Refusal;
+use super::value::{is_key, is_object, is_string};
 use super::vocabulary::{Method, NOT_UPWARD, key};
+use super::writer::{Text, Writer};
 
 /// Checks the parameters of a method that is about to be forwarded (B12).
 ///
@@ -126,15 +127,9 @@ pub fn write_upward(
     up.end();
 }
 
-/// The strings of `resourceSubscriptions` and the like; `None` when it is not an array of strings.
-#[must_use]
-pub fn strings(raw: &str) -> Option<Vec<&str>> {
-    array(raw)?.map(|item| is_string(item).then_some(item)).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::object::Body;
+    use super::super::body::Body;
     use super::super::scan::Scanner;
     use super::*;
 

@@ -1,8 +1,11 @@
 //! Why the bridge says no, and how each reason and each error of the server looks to the client (L).
 
+use super::body::Body;
 use super::capabilities::Capabilities;
-use super::object::{Body, Object, Writer, is_integer, is_string, quoted, string};
+use super::object::Object;
+use super::value::{integer, is_string, string};
 use super::vocabulary::{MODERN, Method, code};
+use super::writer::{Writer, quoted};
 
 /// Every reason for which the bridge itself answers a request with an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,6 +83,7 @@ impl Refusal {
 
     /// `"error":{...}` as a text of its own.
     #[must_use]
+    #[cold]
     pub fn outcome(&self) -> String {
         let mut out = String::with_capacity(128);
         self.write(&mut out);
@@ -204,11 +208,12 @@ pub fn error_code(error: &Body<'_>) -> Option<i64> {
     let Body::Object(error) = error else {
         return None;
     };
-    let raw = error.get("code").filter(|raw| is_integer(raw))?;
-    raw.strip_suffix(".0").unwrap_or(raw).parse().ok()
+    error.get("code").and_then(integer)
 }
 
 /// Writes a server's error as `"error":{...}` for the client (table L, D5).
+#[cold]
+#[inline(never)]
 pub fn write_upstream_error(out: &mut String, method: Method, error: &Body<'_>) {
     let empty = Object::default();
     let object = match error {

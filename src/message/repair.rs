@@ -4,8 +4,10 @@
 //! as it is. Everything that is not named here stays as it was sent.
 
 use super::list::{Items, Tool, array, push_array, sort_by_name};
-use super::object::{Object, Writer, is_key, is_object, string};
+use super::object::Object;
+use super::value::{is_key, is_object, string};
 use super::vocabulary::Method;
+use super::writer::Writer;
 use crate::bounds::{MOST_COMPLETIONS, MOST_FINDINGS};
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -2,11 +2,14 @@
 
 use super::capabilities::Capabilities;
 use super::list::{Tool, scan_tools};
-use super::object::{Object, Text, Writer, is_integer, is_key, is_object, is_string};
+use super::meta::down_meta;
+use super::object::Object;
 use super::questions::Asked;
 use super::repair::{self, Findings};
 use super::scan::Scanner;
-use super::vocabulary::{Method, NOT_DOWNWARD, key};
+use super::value::{is_integer, is_key};
+use super::vocabulary::Method;
+use super::writer::{Text, Writer};
 use crate::bounds::MOST_TOOLS;
 
 /// What every result carries besides its own members.
@@ -130,38 +133,6 @@ fn write_cache_hints(down: &mut Writer<'_, impl Text>, result: &Object<'_>, stam
     down.raw("cacheScope", scope);
 }
 
-/// The server's `_meta` without reserved keys, and whose result it is (C4, K2), as JSON text.
-#[must_use]
-pub fn down_meta(meta: Option<&str>, server_info: &str) -> String {
-    let meta = meta.and_then(Object::parse).unwrap_or_default();
-    let own_info = meta.get(key::SERVER_INFO).filter(|raw| is_identity(raw));
-    let mut out = String::with_capacity(server_info.len() + 64);
-    let mut members = Writer::new(&mut out);
-    for (name, value) in kept_meta(&meta) {
-        members.copy(name, value);
-    }
-    members.raw(key::SERVER_INFO, own_info.unwrap_or(server_info));
-    members.end();
-    out
-}
-
-/// Members of a server's `_meta` that may come down (K2).
-pub fn kept_meta<'a>(meta: &Object<'a>) -> Vec<(&'a str, &'a str)> {
-    meta.iter()
-        .filter(|(name, _)| {
-            !is_key(name, key::SERVER_INFO) && !NOT_DOWNWARD.iter().any(|k| is_key(name, k))
-        })
-        .collect()
-}
-
-/// A `serverInfo` of the server's own that may stay (K2).
-fn is_identity(raw: &str) -> bool {
-    is_object(raw)
-        && Object::parse(raw).is_some_and(|info| {
-            ["name", "version"].iter().all(|name| info.get(name).is_some_and(is_string))
-        })
-}
-
 /// Did the server say that the tool failed?
 #[must_use]
 pub fn is_tool_error(result: &Object<'_>) -> bool {
@@ -237,28 +208,6 @@ mod tests {
             (Method::Vendor, r#"{"ttlMs":1,"nextCursor":null}"#, r#","ttlMs":1,"nextCursor":null"#),
         ] {
             assert_eq!(complete(method, result), expected, "{result}");
-        }
-    }
-
-    #[test]
-    fn meta() {
-        for (meta, expected) in [
-            (r#"{"a":1}"#, r#"{"a":1,"io.modelcontextprotocol/serverInfo":{}}"#),
-            (
-                r#"{"io.modelcontextprotocol/related-task":1}"#,
-                r#"{"io.modelcontextprotocol/serverInfo":{}}"#,
-            ),
-            (
-                r#"{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"v"}}"#,
-                r#"{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"v"}}"#,
-            ),
-            (
-                r#"{"io.modelcontextprotocol/serverInfo":{"name":1}}"#,
-                r#"{"io.modelcontextprotocol/serverInfo":{}}"#,
-            ),
-            ("3", r#"{"io.modelcontextprotocol/serverInfo":{}}"#),
-        ] {
-            assert_eq!(down_meta(Some(meta), "{}"), expected, "{meta}");
         }
     }
 }

@@ -9,7 +9,7 @@
     reason = "every offset is one that the scan over this very text has reached, and stands at an ASCII byte"
 )]
 
-use super::object::key_name;
+use super::value::key_name;
 use crate::blocks::{BLOCK, special_bytes};
 use std::borrow::Cow;
 
@@ -90,11 +90,7 @@ impl<'a> Scanner<'a> {
     #[must_use]
     #[inline(always)]
     pub fn plain(&self, key: &'a str) -> Cow<'a, str> {
-        if self.is_escaped {
-            Cow::Owned(format!("\"{}\"", key_name(key)))
-        } else {
-            Cow::Borrowed(key)
-        }
+        if self.is_escaped { Cow::Owned(respelled(key)) } else { Cow::Borrowed(key) }
     }
 
     /// How many keys it has read that have an escape.
@@ -418,6 +414,13 @@ static SHORT_ESCAPES: [bool; 256] = {
 pub fn is_json(text: &str) -> bool {
     let mut scanner = Scanner::new(text);
     scanner.value().is_ok() && scanner.end().is_ok()
+}
+
+/// A key with escapes, spelled without.
+#[cold]
+#[inline(never)]
+fn respelled(key: &str) -> String {
+    format!("\"{}\"", key_name(key))
 }
 
 #[cfg(test)]

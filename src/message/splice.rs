@@ -7,7 +7,8 @@
 //! Fresh memory costs more than copying into it, and a body of megabytes would be there twice. The
 //! same goes for a large text that was made for this one.
 
-use super::object::Text;
+use super::value::lossy;
+use super::writer::Text;
 use std::borrow::Cow;
 use std::fmt;
 use std::iter;
@@ -61,10 +62,7 @@ impl Frame {
     pub fn text_from(&self, start: usize) -> String {
         let mut bytes = self.bytes().into_owned();
         bytes.drain(..start.min(bytes.len()));
-        match String::from_utf8(bytes) {
-            Ok(text) => text,
-            Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
-        }
+        String::from_utf8(bytes).unwrap_or_else(lossy)
     }
 
     /// How many bytes it has.

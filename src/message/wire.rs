@@ -1,8 +1,10 @@
 //! Lines to messages and messages to lines: JSON-RPC 2.0 validity both ways (A4-A19).
 
+use super::body::Body;
 use super::list;
-use super::object::{self, Body, Text, is_integer, is_string};
 use super::scan::Scanner;
+use super::value::{integer, is_integer, is_string, string};
+use super::writer::{Text, push_string};
 use crate::bounds::LONGEST_ID;
 use std::borrow::Cow;
 use std::fmt;
@@ -25,18 +27,6 @@ impl Id {
     pub fn text(&self) -> &str {
         &self.0
     }
-
-    /// Bytes it takes.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Never; an id is a value.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 impl fmt::Display for Id {
@@ -58,8 +48,7 @@ struct Parts<'a> {
 
 impl Parts<'_> {
     fn is_version_2(&self) -> bool {
-        self.jsonrpc
-            .is_some_and(|raw| raw == "\"2.0\"" || object::string(raw).is_some_and(|v| v == "2.0"))
+        self.jsonrpc.is_some_and(|raw| raw == "\"2.0\"" || string(raw).is_some_and(|v| v == "2.0"))
     }
 }
 
@@ -130,7 +119,7 @@ pub fn from_client(text: &str) -> FromClient<'_> {
         return FromClient::Response;
     }
     let version = parts.is_version_2();
-    match (parts.method.and_then(object::string), parts.id) {
+    match (parts.method.and_then(string), parts.id) {
         (Some(method), None) if version => FromClient::Notification(method, parts.params),
         (Some(method), Some(_)) if version => match id {
             Some(id) => FromClient::Request(id, method, parts.params),
@@ -178,7 +167,7 @@ fn server_message(parts: Parts<'_>) -> FromServer<'_> {
         return FromServer::Noise;
     }
     match (parts.method, parts.id) {
-        (Some(method), id) => match (object::string(method), id.map(Id::read)) {
+        (Some(method), id) => match (string(method), id.map(Id::read)) {
             (Some(method), None) => FromServer::Notification(method, parts.params),
             (Some(method), Some(Some(id))) => FromServer::Request(id, method, parts.params),
             _ => FromServer::Noise,
@@ -194,8 +183,7 @@ fn server_message(parts: Parts<'_>) -> FromServer<'_> {
 /// The id as one of our own numbers: a JSON number of that value, never a string (A17).
 #[must_use]
 pub fn own_number(raw: &str) -> Option<u64> {
-    let digits = raw.strip_suffix(".0").unwrap_or(raw);
-    digits.parse().ok().filter(|_| !digits.starts_with('+'))
+    integer(raw)
 }
 
 /// A line that no JSON parser takes, from which the number of a running request can still be
@@ -258,7 +246,7 @@ pub fn request_head(out: &mut impl Text, id: u64, method: &str) {
     out.push_str(",\"id\":");
     out.push_str(&id.to_string());
     out.push_str(",\"method\":");
-    object::push_string(out, method);
+    push_string(out, method);
     out.push_str(",\"params\":");
 }
 
@@ -278,7 +266,7 @@ pub fn notification(method: &str, params: &str) -> Vec<u8> {
     let mut out = String::with_capacity(params.len() + method.len() + 64);
     out.push_str(HEAD);
     out.push_str(",\"method\":");
-    object::push_string(&mut out, method);
+    push_string(&mut out, method);
     if !params.is_empty() {
         out.push_str(",\"params\":");
         out.push_str(params);

@@ -1,6 +1,7 @@
 //! Answers of a client to a server's questions (E15, E16, D18), and with them the questions.
 
-use mcp_uplift::message::questions::{self, Answer, Kind};
+use mcp_uplift::message::answers::{self, Answer};
+use mcp_uplift::message::questions::Kind;
 use mcp_uplift::message::vocabulary::Revision;
 
 use super::json::Json;
@@ -43,7 +44,7 @@ fn answer(rng: &mut Rng, kind: Kind, text: &str) -> Verdict {
     // Only the value itself, as it stands in `inputResponses`.
     let text = text.trim_matches([' ', '\t', '\r', '\n']);
     let revision = *rng.pick(&Revision::NEWEST_FIRST);
-    let seen = questions::answer(kind, text, revision);
+    let seen = answers::answer(kind, text, revision);
     let Some(given) = tree(text).filter(|_| !is_unclear(text)) else {
         let is_legal = matches!(seen, Answer::Legal(_));
         return if is_legal { Err(format!("E16 {seen:?}")) } else { Ok(()) };
@@ -52,19 +53,20 @@ fn answer(rng: &mut Rng, kind: Kind, text: &str) -> Verdict {
         (Answer::Missing, Judged::Missing)
         | (Answer::Illegal(_), Judged::Illegal)
         | (Answer::TooDeep, Judged::TooDeep) => Ok(()),
-        (Answer::Legal(out), Judged::Legal(expected)) => {
-            let accepts = whole(expected.get("action")) == Some("accept");
-            if questions::is_accepted(&out) != accepts {
+        (Answer::Legal(given), Judged::Legal(expected)) => {
+            let is_elicited = matches!(kind, Kind::Form | Kind::Url);
+            let accepts = is_elicited && whole(expected.get("action")) == Some("accept");
+            if given.is_accepted != accepts {
                 return Err(format!("E28 consent taken for {}", !accepts));
             }
-            compare_outcome("E16", text, &out, "result", expected)
+            compare_outcome("E16", text, &given.outcome, "result", expected)
         }
-        (Answer::Legal(out), Judged::Unsupported) => {
+        (Answer::Legal(given), Judged::Unsupported) => {
             let error = [
                 ("code", Json::Number("-32602".into())),
                 ("message", Json::string("unsupported sampling content")),
             ];
-            compare_outcome("D18", text, &out, "error", Json::object(error))
+            compare_outcome("D18", text, &given.outcome, "error", Json::object(error))
         }
         (seen, expected) => Err(format!("E15 {seen:?}, expected {expected:?}")),
     }

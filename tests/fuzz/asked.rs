@@ -1,7 +1,7 @@
 //! A server's questions, and how the client sees them (E3, E7, E10, E11).
 
+use mcp_uplift::message::body::Body;
 use mcp_uplift::message::capabilities::Capabilities;
-use mcp_uplift::message::object::Body;
 use mcp_uplift::message::questions::{self, Kind};
 
 use super::Verdict;

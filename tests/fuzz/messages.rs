@@ -1,6 +1,6 @@
 //! JSON-RPC lines, both ways: what each is (A5, A8-A10, A14-A18).
 
-use mcp_uplift::message::object::Body;
+use mcp_uplift::message::body::Body;
 use mcp_uplift::message::wire::{self, FromClient, FromServer};
 
 use super::tree::{items, members, text_of};

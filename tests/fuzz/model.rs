@@ -1,6 +1,7 @@
 //! What the models share: the reserved names, and edits of a tree.
 
-use mcp_uplift::message::object::{Body, Object};
+use mcp_uplift::message::body::Body;
+use mcp_uplift::message::object::Object;
 use mcp_uplift::message::vocabulary::Method;
 
 use super::Verdict;

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use mcp_uplift::message::decimal::Decimal;
-use mcp_uplift::message::object::{self, Object, Spans};
+use mcp_uplift::message::object::{Object, Spans};
+use mcp_uplift::message::value;
+use mcp_uplift::message::writer::quoted;
 use mcp_uplift::message::{list, scan, wire};
 
 use super::messages::{counting, whole_text};
@@ -46,7 +48,7 @@ fn check(rng: &mut Rng, bytes: &[u8]) -> Verdict {
     }
     values(text)?;
     let depth = depth(text);
-    if object::is_too_deep(text) != (depth > 128) {
+    if value::is_too_deep(text) != (depth > 128) {
         return Err(format!("A6 too deep, with {depth} levels"));
     }
     equality::check(rng, text)
@@ -108,21 +110,21 @@ fn members(text: &str) -> Verdict {
 /// One raw value by itself.
 fn scalar(raw: &str) -> Verdict {
     let wrong = |what: &str| Err(format!("A5 {what}: {raw}"));
-    let (said, expected) = (object::string(raw).map(Cow::into_owned), whole_text(raw));
+    let (said, expected) = (value::string(raw).map(Cow::into_owned), whole_text(raw));
     if said != expected {
         return wrong(&format!("{said:?}, expected {expected:?}"));
     }
-    if object::is_string(raw) != text_of(raw).is_some() {
+    if value::is_string(raw) != text_of(raw).is_some() {
         return wrong("is it a string");
     }
     if let Some(text) = said
-        && whole_text(&object::quoted(&text)).as_ref() != Some(&text)
+        && whole_text(&quoted(&text)).as_ref() != Some(&text)
     {
         return wrong("quoted");
     }
     let is_number = raw.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-    if object::is_number(raw) != is_number
-        || object::is_integer(raw) != (is_number && numbers::is_integral(raw))
+    if value::is_number(raw) != is_number
+        || value::is_integer(raw) != (is_number && numbers::is_integral(raw))
     {
         return wrong("is it an integer");
     }
@@ -133,7 +135,7 @@ fn scalar(raw: &str) -> Verdict {
 }
 
 fn numbers_in_order(raws: &[&str]) -> Verdict {
-    let raws: Vec<_> = raws.iter().filter(|raw| object::is_number(raw)).take(8).collect();
+    let raws: Vec<_> = raws.iter().filter(|raw| value::is_number(raw)).take(8).collect();
     for a in &raws {
         for b in &raws {
             let (x, y) = (Decimal::read(a), Decimal::read(b));

@@ -1,6 +1,7 @@
 //! Parameters on their way up: what is checked (B12), and what goes (D1, K1).
 
-use mcp_uplift::message::object::{Body, Object};
+use mcp_uplift::message::body::Body;
+use mcp_uplift::message::object::Object;
 use mcp_uplift::message::params;
 use mcp_uplift::message::scan::{Scanner, is_json};
 use mcp_uplift::message::vocabulary::Method;

@@ -1,6 +1,7 @@
 //! A server's error that sends the client to a page first (E28).
 
-use mcp_uplift::message::questions::{self, Kind};
+use mcp_uplift::message::questions::Kind;
+use mcp_uplift::message::visits::required_visits;
 
 use super::Verdict;
 use super::json::Json;
@@ -8,7 +9,7 @@ use super::model::{body, compare, is_string, levels, whole};
 use super::tree::{is_unclear, tree};
 
 pub(crate) fn check(text: &str) -> Verdict {
-    let seen = questions::required_visits(&body(text));
+    let seen = required_visits(&body(text));
     let Some(given) = tree(text).filter(|_| !is_unclear(text)) else { return Ok(()) };
     let items = given.get("data").and_then(|data| data.get("elicitations")).and_then(Json::items);
     let expected = items.unwrap_or_default().iter().map(visit).collect::<Option<Vec<_>>>();

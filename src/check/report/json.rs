@@ -8,7 +8,9 @@ use crate::check::model::{
     Change, ChildNote, Feature, Frame, Outcome, Owner, Report, RuleResult, Sdk, Verdict, clean,
 };
 use crate::check::rules::SPEC;
-use crate::message::object::{Object, is_too_deep, push_string};
+use crate::message::object::Object;
+use crate::message::value::is_too_deep;
+use crate::message::writer::push_string;
 
 const HEAD: &str = concat!(
     r#"{"schemaVersion":1,"tool":{"name":"mcp-uplift","version":""#,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::talk::Topic;
+use super::super::json::Json;
+use super::super::talk::{Ask, Topic};
 use super::super::words;
 use super::chains::{MOST_ROUNDS, St};
 use super::legs::Leg;
@@ -21,9 +22,11 @@ const LEVELS_IN_A_ROW: u64 = 12;
 /// The lists last seen, by method and cursor: the call that brought each.
 pub(super) type Memory = BTreeMap<(String, String), u64>;
 
-fn memory_key(method: &str, salient: &str) -> (String, String) {
-    let cursor = if salient.starts_with("\"cursor\"") { salient } else { "" };
-    (method.to_owned(), cursor.to_owned())
+/// `None`: it asks for more than a page of a list, and nothing is remembered of that.
+fn memory_key(ask: &Ask) -> Option<(String, String)> {
+    let params = Json::parse(&format!("{{{}}}", ask.salient)).ok()?;
+    let is_page = params.members()?.iter().all(|(name, _)| name == "cursor");
+    is_page.then(|| (ask.method.clone(), ask.salient.clone()))
 }
 
 impl Ledger {
@@ -138,8 +141,8 @@ impl Ledger {
     /// A list came from the server.
     pub(super) fn remember(&mut self, number: usize, call: u64) {
         let ask = &self.chains[number].ask;
-        if words::is_list(&ask.method) {
-            self.memory.insert(memory_key(&ask.method, &ask.salient), call);
+        if let Some(key) = memory_key(ask).filter(|_| words::is_list(&ask.method)) {
+            self.memory.insert(key, call);
         }
     }
 
@@ -149,7 +152,7 @@ impl Ledger {
         ensure(!chain.was_forwarded, "A17-the-right-result", || {
             format!("{:?} got {call}", leg.ask)
         })?;
-        let known = self.memory.get(&memory_key(&leg.ask.method, &leg.ask.salient));
+        let known = memory_key(&leg.ask).and_then(|key| self.memory.get(&key));
         ensure(known == Some(&call), "D6-the-last-list", || format!("{known:?}, not {call}"))?;
         ensure(leg.since + PATIENCE_MS <= self.now, "D6-a-list-waits-first", || {
             format!("since {}", leg.since)
@@ -211,7 +214,7 @@ impl Ledger {
     /// A remembered list does not wait longer than a second.
     fn check_escape(&self, number: usize, since: u64) -> Check {
         let chain = &self.chains[number];
-        let known = self.memory.get(&memory_key(&chain.ask.method, &chain.ask.salient));
+        let known = memory_key(&chain.ask).and_then(|key| self.memory.get(&key));
         let since = since.max(self.ready_at);
         // One whose level was set stands ahead of the line, where no list is answered from memory.
         let is_leveled =
