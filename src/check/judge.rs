@@ -136,7 +136,7 @@ fn stands_alone(seen: &Seen) -> Outcome {
         if works(seen.plain.as_ref()) || works(seen.enveloped.as_ref()) {
             return evidence("lists only after initialize");
         }
-        if seen.lists_at_once() {
+        if seen.lists_at_once() && alone.is_some() {
             return evidence("lists only after server/discover");
         }
         if seen.era == Era::Legacy {
@@ -318,6 +318,7 @@ fn advertised_lists(seen: &Seen) -> Outcome {
         return skip(LEGACY);
     }
     match seen.lists.iter().find(|list| !list.works()) {
+        None if seen.lacks_list => unclear(seen, NOT_ASKED),
         None => pass(),
         Some(list) => {
             let what = if list.probe.is_result() { " without its array: " } else { ": " };
@@ -331,17 +332,10 @@ fn core_tasks(seen: &Seen) -> Outcome {
         let frames = opening(seen).map_or(&[][..], |probe| &probe.frames);
         return shown(frames, Verdict::Warn, "the capability 'tasks' is advertised");
     }
-    for listing in seen.usable_lists() {
-        let result = listing.probe.result().unwrap_or_default();
-        for tool in result.get("tools").and_then(list::array).into_iter().flatten() {
-            let support = Object::parse(tool).and_then(|tool| tool.object("execution"));
-            let support = support.and_then(|execution| execution.string("taskSupport"));
-            if matches!(support.as_deref(), Some("optional" | "required")) {
-                return of(&listing.probe, Verdict::Warn, "a tool has execution.taskSupport");
-            }
-        }
+    match seen.usable_lists().into_iter().find(|list| list.has_tasks) {
+        Some(list) => of(&list.probe, Verdict::Warn, "a tool has execution.taskSupport"),
+        None => pass(),
     }
-    pass()
 }
 
 // ---- probes ----
@@ -541,14 +535,15 @@ fn end_of_input(seen: &Seen) -> Outcome {
 }
 
 fn calls(seen: &Seen) -> Outcome {
-    if seen.calls.is_empty() {
+    if seen.calls.is_empty() && !seen.lacks_call {
         let why = if seen.era.is_modern() { "no --call was given" } else { LEGACY };
         return skip(why);
     }
     let judged: Vec<_> = seen.calls.iter().map(call).collect();
     let worst =
         |verdict: Verdict| judged.iter().find(|outcome| outcome.verdict == verdict).cloned();
-    worst(Verdict::Fail).or_else(|| worst(Verdict::Inconclusive)).unwrap_or_else(pass)
+    let lacks_one = seen.lacks_call.then(|| unclear(seen, NOT_ASKED));
+    worst(Verdict::Fail).or_else(|| worst(Verdict::Inconclusive)).or(lacks_one).unwrap_or_else(pass)
 }
 
 fn call(call: &CallSeen) -> Outcome {

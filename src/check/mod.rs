@@ -10,6 +10,7 @@
 
 mod changes;
 mod digest;
+mod excerpt;
 mod judge;
 pub mod model;
 pub mod options;
@@ -32,8 +33,8 @@ use crate::bridge::Level;
 use crate::message::object::string;
 use crate::shell::clock::unix_seconds;
 use crate::shell::keeper::Keeper;
-use crate::shell::{Console, Launch, Verbosity};
-use crate::sys;
+use crate::shell::{Console, How, Launch, Verbosity};
+use crate::{shell, sys};
 use model::{Era, Outcome, Overall, Report, RuleResult, Verdict};
 use options::{FailOn, Format, Options, Wrapped};
 use report::{json, markdown, progress, sarif, text};
@@ -42,6 +43,9 @@ use seen::Seen;
 
 /// Bytes of a line that a child may write.
 const LINE_BYTES: usize = 10 << 20;
+
+/// Bytes of a line on stderr that are looked at.
+const STDERR_BYTES: usize = 4 << 10;
 
 /// Exit status: something stands in the way.
 const NOT_READY: u8 = 1;
@@ -56,8 +60,8 @@ const UNREACHABLE: u8 = 2;
 /// To be called once, from the thread that lives as long as the program.
 #[must_use]
 pub fn run(options: &Options) -> ExitCode {
-    let console = Console::new(Verbosity::Normal);
-    match check(options) {
+    let console = Console::new(Verbosity::Lifecycle).with_colour(options.may_color);
+    match check(options, &console) {
         Ok(report) => match deliver(options, &report, &console) {
             Ok(()) => ExitCode::from(report.exit_code),
             Err(why) => {
@@ -80,14 +84,28 @@ enum Stop {
 }
 
 /// Both columns, and what they come to.
-fn check(options: &Options) -> Result<Report, Stop> {
+fn check(options: &Options, console: &Console) -> Result<Report, Stop> {
     sys::share_heap();
-    let mut keeper = Keeper::new(LINE_BYTES).map_err(Stop::Fault)?;
+    let secrets = model::spellings(&options.secrets);
+    // A value that must not be shown may lie across the cut.
+    let longest = secrets.first().map_or(0, String::len);
+    let mut keeper = Keeper::new(LINE_BYTES, STDERR_BYTES + longest).map_err(Stop::Fault)?;
+    let report = columns(options, &mut keeper);
+    if keeper.has_left_one() {
+        console.say(Level::Warning, "a process of the server does not end; leaving it");
+    }
+    let mut report = report?;
+    mask(&mut report, &secrets);
+    // While the last process was ended, or since.
+    keeper.stopped().map_or(Ok(report), |signal| Err(Stop::Signal(signal)))
+}
+
+fn columns(options: &Options, keeper: &mut Keeper) -> Result<Report, Stop> {
     let started_unix = unix_seconds();
     let absent = absent_uri().map_err(Stop::Fault)?;
     let progress = Progress::new();
     let launch = &options.launch;
-    let native = probe::column(&mut keeper, launch, options, false, &absent, &mut |what| {
+    let native = probe::column(keeper, launch, options, false, &absent, &mut |what| {
         progress.show(what, false);
     });
     let native = native.map_err(Stop::Signal)?;
@@ -103,7 +121,7 @@ fn check(options: &Options) -> Result<Report, Stop> {
     };
     let wrapped = if is_reachable && wants_wrapped {
         let launch = wrapped_launch(options).map_err(Stop::Fault)?;
-        let seen = probe::column(&mut keeper, &launch, options, true, &absent, &mut |what| {
+        let seen = probe::column(keeper, &launch, options, true, &absent, &mut |what| {
             progress.show(what, true);
         });
         Some(seen.map_err(Stop::Signal)?)
@@ -117,19 +135,17 @@ fn check(options: &Options) -> Result<Report, Stop> {
     report.stderr = stderr;
     report.duration_ms = duration_ms;
     report.started_unix = started_unix;
-    mask(&mut report, &model::spellings(&options.secrets));
     Ok(report)
 }
 
 /// Hides what was given with `--env` wherever the server's own words are shown. Frames are masked
 /// already: they may be cut in the middle of a value.
 fn mask(report: &mut Report, secrets: &[String]) {
-    if secrets.is_empty() {
-        return;
-    }
     let hide = |text: &mut String| *text = model::masked(text, secrets);
     hide(&mut report.reason);
-    report.stderr.iter_mut().for_each(hide);
+    for line in &mut report.stderr {
+        *line = model::masked_start(line, STDERR_BYTES, secrets);
+    }
     if let Some((name, version)) = &mut report.server {
         hide(name);
         hide(version);
@@ -169,7 +185,7 @@ fn wrapped_launch(options: &Options) -> io::Result<Launch> {
 
 /// Did any process answer, or live and write something?
 fn is_reachable(seen: &Seen) -> bool {
-    let all_ended = seen.children.iter().all(|child| child.ended == "by itself");
+    let all_ended = seen.children.iter().all(|child| child.ended == How::ByItself);
     seen.has_answered || (seen.has_written && !all_ended)
 }
 
@@ -272,7 +288,7 @@ fn unreachable_reason(seen: &Seen) -> String {
     if !seen.unstartable.is_empty() {
         return seen.unstartable.clone();
     }
-    let mut reason = match seen.children.iter().find(|child| child.ended == "by itself") {
+    let mut reason = match seen.children.iter().find(|child| child.ended == How::ByItself) {
         Some(child) => match child.exit {
             Some(status) => format!("the process ended with status {status}"),
             None => "the process was ended by a signal".to_owned(),
@@ -316,7 +332,7 @@ fn deliver(options: &Options, report: &Report, console: &Console) -> Result<(), 
     if let Some(path) = &options.output {
         fs::write(path, &printed)
             .map_err(|error| format!("--output: cannot write '{}': {error}", path.display()))?;
-        console.say(Level::Error, &text::last_line(report));
+        console.say(Level::Info, &text::last_line(report));
         return Ok(());
     }
     match io::stdout().write_all(printed.as_bytes()).and_then(|()| io::stdout().flush()) {
@@ -328,12 +344,10 @@ fn deliver(options: &Options, report: &Report, console: &Console) -> Result<(), 
 }
 
 fn style(options: &Options, to_terminal: bool) -> text::Style {
-    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let is_dumb = env::var_os("TERM").is_some_and(|term| term == "dumb");
     let columns = if to_terminal { sys::columns() } else { None };
     text::Style {
         width: columns.unwrap_or(80).max(60),
-        has_color: to_terminal && options.may_color && !is_set("NO_COLOR") && !is_dumb,
+        has_color: to_terminal && options.may_color && shell::may_colour(),
         is_verbose: options.verbose,
     }
 }
@@ -362,7 +376,8 @@ struct Progress {
 
 impl Progress {
     fn new() -> Self {
-        let width = if io::stderr().is_terminal() { sys::columns() } else { None };
+        let is_shown = io::stderr().is_terminal() && !shell::is_dumb_terminal();
+        let width = if is_shown { sys::columns() } else { None };
         Progress { width }
     }
 

@@ -2,8 +2,11 @@
 //!
 //! Plain data: `probe` gathers, `rules` judge, `report` prints.
 
+use std::ops::Range;
+
 use super::rules::Rule;
 use crate::message::object::quoted;
+use crate::shell::How;
 
 /// How a rule came out in one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -227,8 +230,8 @@ pub struct ChildNote {
     pub frames: usize,
     /// Its exit status; `None` where a signal ended it.
     pub exit: Option<i32>,
-    /// How it ended: `stdin closed`, `by itself`, `SIGTERM`, `SIGKILL`.
-    pub ended: &'static str,
+    /// What ended it.
+    pub ended: How,
 }
 
 /// Everything a report shows.
@@ -329,13 +332,55 @@ fn ascii_json(inner: &str) -> String {
 /// A text in which none of these values stands.
 #[must_use]
 pub fn masked(text: &str, secrets: &[String]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets {
-        if text.contains(&**secret) {
-            text = text.replace(&**secret, "***");
+    masked_start(text, text.len(), secrets)
+}
+
+/// The beginning of a text, as much of it as these bytes hold: none of these values stands in it, nor
+/// the beginning of one.
+#[must_use]
+pub fn masked_start(text: &str, bytes: usize, secrets: &[String]) -> String {
+    let longest = secrets.first().map_or(0, String::len);
+    let seen = start_of(text, bytes.saturating_add(longest));
+    let end = start_of(text, bytes).len();
+    let mut out = String::new();
+    let mut at = 0;
+    for place in places(seen, secrets) {
+        if place.start >= end {
+            break;
+        }
+        out.push_str(seen.get(at..place.start).unwrap_or_default());
+        out.push_str("***");
+        at = place.end;
+    }
+    out.push_str(seen.get(at..end).unwrap_or_default());
+    out
+}
+
+/// Where these values stand in a text, in order; those that overlap are one place.
+fn places(text: &str, secrets: &[String]) -> Vec<Range<usize>> {
+    let of = |secret: &String| {
+        let length = secret.len();
+        text.match_indices(&**secret).map(|(at, _)| at..at + length).collect::<Vec<_>>()
+    };
+    let mut all: Vec<Range<usize>> = secrets.iter().flat_map(of).collect();
+    all.sort_by_key(|place| place.start);
+    let mut apart: Vec<Range<usize>> = Vec::new();
+    for place in all {
+        match apart.last_mut() {
+            Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+            _ => apart.push(place),
         }
     }
-    text
+    apart
+}
+
+/// As much of a text as fits so many bytes.
+fn start_of(text: &str, bytes: usize) -> &str {
+    let mut end = text.len().min(bytes);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
 }
 
 /// Server text that may be shown: without control and direction characters, of
@@ -380,6 +425,21 @@ mod tests {
             ("abc", "abc"),
         ] {
             assert_eq!(masked(text, &secrets), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_across_a_cut_is_hidden() {
+        let secrets = spellings(&["0123456789".into(), "89ab".into()]);
+        for (text, bytes, expected) in [
+            ("x0123456789y0123456789", 3, "x***"),
+            ("x0123456789y0123456789", 12, "x***y"),
+            ("x0123456789y0123456789", 13, "x***y***"),
+            ("x0123456789y", 0, ""),
+            ("x0123456789abz", 20, "x***z"),
+            ("01234\u{e9}", 6, "01234"),
+        ] {
+            assert_eq!(masked_start(text, bytes, &secrets), expected, "{text} {bytes}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! What was seen of a server in one column: the raw material of the rules.
 
+use super::excerpt::excerpt;
 use super::model::{ChildNote, Era, Feature, Frame, clean, masked};
 use super::sdk::Marks;
 use crate::message::object::{Object, string};
@@ -56,6 +57,16 @@ impl Probe {
         }
     }
 
+    /// Without the bulk of a large answer, which no rule needs.
+    pub(super) fn bounded(mut self) -> Self {
+        self.reply = match self.reply {
+            Reply::Result(raw) => Reply::Result(excerpt(raw)),
+            Reply::Error(raw) => Reply::Error(excerpt(raw)),
+            other @ (Reply::Silence(_) | Reply::Exited) => other,
+        };
+        self
+    }
+
     /// Was it answered with a result at all?
     pub(super) fn is_result(&self) -> bool {
         matches!(self.reply, Reply::Result(_))
@@ -97,6 +108,8 @@ pub(super) struct Listing {
     pub(super) probe: Probe,
     /// Names or URIs in their order; `None` where it did not answer with its array.
     pub(super) names: Option<Vec<String>>,
+    /// A tool may be run as a task of 2025-11-25.
+    pub(super) has_tasks: bool,
 }
 
 impl Listing {
@@ -116,6 +129,8 @@ pub(super) struct Seen {
     pub(super) discover: Option<Probe>,
     /// Lists on A, in the order asked for.
     pub(super) lists: Vec<Listing>,
+    /// One that is advertised was not asked for.
+    pub(super) lacks_list: bool,
     pub(super) again: Option<Listing>,
     /// The list as the first frame of a process.
     pub(super) alone: Option<Listing>,
@@ -137,6 +152,8 @@ pub(super) struct Seen {
     pub(super) version_only: Option<Probe>,
     pub(super) unknown: Option<Probe>,
     pub(super) calls: Vec<CallSeen>,
+    /// One that was to be made was not.
+    pub(super) lacks_call: bool,
 
     // ---- all along ----
     /// Lines that are no messages.

@@ -10,7 +10,7 @@ use crate::message::questions;
 use crate::message::vocabulary::{MODERN, key};
 use crate::message::wire::{self, FromServer};
 use crate::shell::Launch;
-use crate::shell::keeper::{Heard, Keeper};
+use crate::shell::keeper::{Heard, How, Keeper, Last};
 use crate::shell::lines::Piece;
 
 /// How long a process may take to end that has closed its output, in milliseconds.
@@ -65,15 +65,21 @@ pub(super) struct Talk<'k> {
     until: Time,
     next_child: char,
     child: Option<Child>,
-    /// A signal told us to end.
-    pub(super) stopped: Option<i32>,
     /// The child was ended for a line over the limit, which is no death of its own.
     was_cut_off: bool,
     /// The stream that was closed, of which nothing may follow.
     closed_stream: Option<String>,
 }
 
-/// What an answer to a stream or a request is looked for in.
+/// A request that was sent, and what came of it.
+pub(super) struct Exchange {
+    pub(super) probe: Probe,
+    /// The parameters of the acknowledgement, where a stream was opened by one.
+    pub(super) acknowledged: Option<String>,
+    pub(super) id: String,
+}
+
+/// What a line has to say to who waits for an answer.
 enum Found {
     Answer(Frame, Reply),
     Acknowledged(Frame, String),
@@ -97,7 +103,6 @@ impl<'k> Talk<'k> {
             until,
             next_child: 'A',
             child: None,
-            stopped: None,
             was_cut_off: false,
             closed_stream: None,
         }
@@ -105,7 +110,7 @@ impl<'k> Talk<'k> {
 
     /// Is there no time left?
     pub(super) fn is_out_of_time(&mut self) -> bool {
-        let is_out = self.keeper.now() >= self.until || self.stopped.is_some();
+        let is_out = self.keeper.now() >= self.until || self.keeper.stopped().is_some();
         if is_out {
             self.seen.gave_up = Some("the time of --budget was used up");
         }
@@ -116,8 +121,11 @@ impl<'k> Talk<'k> {
         self.child.is_some()
     }
 
-    /// Starts a fresh child with this letter, or the next free one.
+    /// Starts a fresh child with this letter, or the next free one, while there is time.
     pub(super) fn start(&mut self, letter: Option<char>) -> bool {
+        if self.is_out_of_time() {
+            return false;
+        }
         let id = letter.unwrap_or_else(|| {
             self.next_child = self.next_child.max('E');
             let id = self.next_child;
@@ -151,30 +159,33 @@ impl<'k> Talk<'k> {
     }
 
     /// Ends the child; it has so many milliseconds after its input closes. How it ended.
-    pub(super) fn end(&mut self, patience_ms: u64) -> &'static str {
-        let Some(child) = self.child.take() else { return "" };
-        let (mut rest, mut count) = (Vec::new(), 0);
-        let ended = self.keeper.end(patience_ms, &mut |piece| {
+    pub(super) fn end(&mut self, patience_ms: u64) -> Option<How> {
+        self.child.as_ref()?;
+        self.keeper.end(patience_ms);
+        let mut count = 0;
+        let ended = loop {
+            match self.keeper.hear_last() {
+                Last::Ended(ended) => break ended,
+                Last::Piece(_) if count >= MOST_REST => self.count_line(),
+                // It was ended in the middle of it.
+                Last::Piece(Piece::Line(line)) if !line.ended => self.count_line(),
+                Last::Piece(Piece::Overlong) => self.note_overlong(),
+                Last::Piece(piece @ Piece::Line(_)) => {
+                    self.note(piece, None);
+                }
+            }
             count += 1;
-            if rest.len() < MOST_REST {
-                rest.push(piece);
-            }
+        };
+        let child = self.child.take()?;
+        self.seen.children.push(ChildNote {
+            id: child.id,
+            is_wrapped: self.seen.is_wrapped,
+            ms: self.keeper.now().since(child.started),
+            frames: child.frames,
+            exit: ended.exit,
+            ended: ended.how,
         });
-        let (ms, id) = (self.keeper.now().since(child.started), child.id);
-        let frames = child.frames + count;
-        self.child = Some(child);
-        for piece in rest {
-            if matches!(piece, Piece::Overlong) {
-                self.note_overlong();
-            } else {
-                self.note(piece, None);
-            }
-        }
-        self.child = None;
-        let is_wrapped = self.seen.is_wrapped;
-        let note = ChildNote { id, is_wrapped, ms, frames, exit: ended.exit, ended: ended.how };
-        self.seen.children.push(note);
-        ended.how
+        Some(ended.how)
     }
 
     // ---- out ----
@@ -190,15 +201,18 @@ impl<'k> Talk<'k> {
         self.frame(&text, true)
     }
 
+    fn count_line(&mut self) {
+        if let Some(child) = &mut self.child {
+            child.frames += 1;
+        }
+    }
+
     fn frame(&mut self, text: &str, is_ours: bool) -> Option<Frame> {
+        self.count_line();
         let now = self.keeper.now();
-        let child = self.child.as_mut()?;
-        child.frames += 1;
-        // A value that must not be shown may lie across the cut.
-        let mut kept = model::masked(start_of(text, 2 * Frame::KEPT), &self.seen.secrets);
-        let is_whole = text.len() <= Frame::KEPT;
-        kept.truncate(start_of(&kept, Frame::KEPT).len());
-        let bytes = if is_whole { kept.len() } else { text.len() };
+        let child = self.child.as_ref()?;
+        let kept = model::masked_start(text, Frame::KEPT, &self.seen.secrets);
+        let bytes = if text.len() <= Frame::KEPT { kept.len() } else { text.len() };
         let (child, ms) = (child.id, now.since(child.started));
         Some(Frame { child, ms, is_ours, text: kept, bytes })
     }
@@ -238,33 +252,73 @@ impl<'k> Talk<'k> {
 
     // ---- and back ----
 
-    /// Sends a request and waits for its answer.
+    /// Sends a request and waits for its answer. `None`: there was no time left to wait for it.
     pub(super) fn ask(
         &mut self,
         method: &'static str,
         members: &str,
         envelope: Envelope<'_>,
-    ) -> Probe {
-        let (id, frame) = self.request(method, members, envelope);
-        let mut frames: Vec<_> = frame.into_iter().collect();
-        let waits_ms = self.patience();
-        let reply = match self.wait(&id, waits_ms) {
-            Found::Answer(frame, reply) => {
-                frames.push(frame);
-                self.note_mark(method, &reply);
-                reply
-            }
-            Found::Acknowledged(..) | Found::Nothing => self.no_answer(&id, waits_ms),
-        };
-        if matches!(reply, Reply::Exited) {
-            self.seen.deaths.push((method, frames.clone()));
-        }
-        self.probe(method, reply, frames)
+    ) -> Option<Probe> {
+        self.ask_whole(method, members, envelope).map(Probe::bounded)
     }
 
-    fn probe(&self, method: &'static str, reply: Reply, frames: Vec<Frame>) -> Probe {
+    /// The same, with all of an answer of any size.
+    pub(super) fn ask_whole(
+        &mut self,
+        method: &'static str,
+        members: &str,
+        envelope: Envelope<'_>,
+    ) -> Option<Probe> {
+        let exchange = self.exchange(method, members, envelope)?;
+        self.note_mark(method, &exchange.probe.reply);
+        Some(exchange.probe)
+    }
+
+    /// Opens a stream: the first message for it, an acknowledgement with its parameters or an answer.
+    pub(super) fn listen(&mut self, members: &str) -> Option<Exchange> {
+        let exchange = self.exchange("subscriptions/listen", members, Envelope::Whole)?;
+        Some(Exchange { probe: exchange.probe.bounded(), ..exchange })
+    }
+
+    fn exchange(
+        &mut self,
+        method: &'static str,
+        members: &str,
+        envelope: Envelope<'_>,
+    ) -> Option<Exchange> {
+        let (id, frame) = self.request(method, members, envelope);
+        let mut frames: Vec<_> = frame.into_iter().collect();
+        let patience_ms = self.patience();
+        let waits_ms = patience_ms.min(self.until.since(self.keeper.now()));
+        let mut acknowledged = None;
+        let reply = match self.hear(waits_ms, Some(&id)) {
+            Found::Answer(frame, reply) => {
+                frames.push(frame);
+                self.spend(&id, true);
+                reply
+            }
+            Found::Acknowledged(frame, params) => {
+                frames.push(frame);
+                self.spend(&id, false);
+                acknowledged = Some(params);
+                Reply::Silence(waits_ms)
+            }
+            Found::Nothing => {
+                self.spend(&id, false);
+                // Who was not given the time of others did not fail to answer.
+                if self.child.is_some() && waits_ms < patience_ms && self.is_out_of_time() {
+                    return None;
+                }
+                if self.child.is_some() || std::mem::take(&mut self.was_cut_off) {
+                    Reply::Silence(waits_ms)
+                } else {
+                    self.seen.deaths.push((method, frames.clone()));
+                    Reply::Exited
+                }
+            }
+        };
         let words = reply.words(&self.seen.secrets);
-        Probe { method, reply, words, frames }
+        Some(Exchange { probe: Probe { method, reply, words, frames }, acknowledged, id })
     }
 
     /// How it words an error may tell the SDK.
@@ -277,29 +331,6 @@ impl<'k> Talk<'k> {
         self.seen.marks.note_error(code, message, data, method, is_before_handshake);
     }
 
-    /// Opens a stream: the first message for it, an acknowledgement with its parameters or an answer.
-    pub(super) fn listen(&mut self, members: &str) -> (Probe, Option<String>, String) {
-        let method = "subscriptions/listen";
-        let (id, frame) = self.request(method, members, Envelope::Whole);
-        let mut frames: Vec<_> = frame.into_iter().collect();
-        let waits_ms = self.patience();
-        let (reply, acknowledged) = match self.wait(&id, waits_ms) {
-            Found::Answer(frame, reply) => {
-                frames.push(frame);
-                (reply, None)
-            }
-            Found::Acknowledged(frame, params) => {
-                frames.push(frame);
-                (Reply::Silence(waits_ms), Some(params))
-            }
-            Found::Nothing => (self.no_answer(&id, waits_ms), None),
-        };
-        if matches!(reply, Reply::Exited) && acknowledged.is_none() {
-            self.seen.deaths.push((method, frames.clone()));
-        }
-        (self.probe(method, reply, frames), acknowledged, id)
-    }
-
     /// Closes a stream; what follows of it is a fault. True where nothing did.
     pub(super) fn close_stream(&mut self, id: &str) -> bool {
         self.tell("notifications/cancelled", &format!("{{\"requestId\":{id}}}"));
@@ -310,37 +341,13 @@ impl<'k> Talk<'k> {
 
     /// Listens for a while without having asked anything; whatever comes is noted.
     pub(super) fn pause(&mut self, ms: u64) {
-        let until = self.keeper.now().after(ms);
-        loop {
-            match self.keeper.hear(until) {
-                Heard::Piece(piece) => {
-                    self.note(piece, None);
-                }
-                Heard::Stopped(signal) => {
-                    self.stopped = Some(signal);
-                    return;
-                }
-                Heard::Closed => {
-                    self.end(ENDS_MS);
-                    return;
-                }
-                Heard::Nothing => return,
-            }
-        }
+        self.hear(ms, None);
     }
 
-    /// How long to wait for an answer: longer for the first one of a process, and not beyond the end
-    /// of all time.
+    /// How long to wait for an answer: longer for the first one of a process.
     fn patience(&self) -> u64 {
         let is_first = self.child.as_ref().is_some_and(|child| child.number <= 1);
-        let most = if is_first { self.start_timeout_ms } else { self.timeout_ms };
-        most.min(self.until.since(self.keeper.now()))
-    }
-
-    fn no_answer(&mut self, id: &str, waited_ms: u64) -> Reply {
-        self.spend(id, false);
-        let is_silent = self.child.is_some() || std::mem::take(&mut self.was_cut_off);
-        if is_silent { Reply::Silence(waited_ms) } else { Reply::Exited }
+        if is_first { self.start_timeout_ms } else { self.timeout_ms }
     }
 
     fn spend(&mut self, id: &str, is_answered: bool) {
@@ -349,26 +356,21 @@ impl<'k> Talk<'k> {
         }
     }
 
-    fn wait(&mut self, id: &str, ms: u64) -> Found {
+    /// Takes note of what comes within so many milliseconds, or until the open request with this id
+    /// has its answer.
+    fn hear(&mut self, ms: u64, open: Option<&str>) -> Found {
         let until = self.keeper.now().after(ms);
         loop {
             match self.keeper.hear(until) {
-                Heard::Piece(piece) => match self.note(piece, Some(id)) {
+                Heard::Piece(piece) => match self.note(piece, open) {
                     Found::Nothing => {}
-                    found @ (Found::Answer(..) | Found::Acknowledged(..)) => {
-                        self.spend(id, matches!(found, Found::Answer(..)));
-                        return found;
-                    }
+                    found @ (Found::Answer(..) | Found::Acknowledged(..)) => return found,
                 },
                 Heard::Closed => {
                     self.end(ENDS_MS);
                     return Found::Nothing;
                 }
-                Heard::Nothing => return Found::Nothing,
-                Heard::Stopped(signal) => {
-                    self.stopped = Some(signal);
-                    return Found::Nothing;
-                }
+                Heard::Nothing | Heard::Stopped => return Found::Nothing,
             }
         }
     }
@@ -455,9 +457,10 @@ impl<'k> Talk<'k> {
             self.closed_stream = None;
             return Found::Nothing;
         }
-        if let Some((_, is_second)) = child.spent.iter().find(|(spent, _)| !is_open && is(spent)) {
+        let spent = child.spent.iter_mut().find(|(spent, _)| !is_open && is(spent));
+        if let Some((_, is_answered)) = spent {
             // A late answer is nobody's fault; a second one is.
-            if *is_second {
+            if std::mem::replace(is_answered, true) {
                 keep(&mut self.seen.wrong_ids, Some(frame.clone()));
             }
             return Found::Nothing;
@@ -552,15 +555,6 @@ impl<'k> Talk<'k> {
         let child = frame.map_or('A', |frame| frame.child);
         self.seen.features.push(Feature { name, is_observed, child, frame: frame.cloned() });
     }
-}
-
-/// As much of a text as fits so many bytes.
-fn start_of(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
 }
 
 fn keep(frames: &mut Vec<Frame>, frame: Option<Frame>) {

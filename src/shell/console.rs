@@ -42,12 +42,17 @@ impl Console {
     #[must_use]
     pub fn new(verbosity: Verbosity) -> Self {
         let stderr = io::stderr();
-        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Console {
-            colour: stderr.is_terminal() && !plain,
+            colour: stderr.is_terminal() && may_colour(),
             sink: Sink::shared(stderr.as_fd()).ok(),
             verbosity,
         }
+    }
+
+    /// The same, without colour unless it is wanted.
+    #[must_use]
+    pub fn with_colour(self, is_wanted: bool) -> Self {
+        Console { colour: self.colour && is_wanted, ..self }
     }
 
     /// Says one line, if it is to be heard.
@@ -119,6 +124,16 @@ impl Console {
             let _ = sink.write(&[IoSlice::new(line.as_bytes())]);
         }
     }
+}
+
+/// Whether a terminal of ours may be written to in colour.
+pub(crate) fn may_colour() -> bool {
+    !is_dumb_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A terminal that knows no escape codes.
+pub(crate) fn is_dumb_terminal() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 /// Adds `text` on one line, without control characters, cut after `most` characters.

@@ -302,7 +302,7 @@ impl<C: Core> EventLoop<C> {
         if leaving.kill_at <= self.now {
             self.strays.hurry(self.now, self.now);
             if let Some(server) = &mut self.server {
-                server.hurry(self.now);
+                server.hurry(self.now, self.now);
             }
         }
     }

@@ -15,6 +15,7 @@
 mod command_line;
 mod program;
 mod reports;
+mod strain;
 mod table;
 mod verdicts;
 
@@ -66,7 +67,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let checks = command_line::CHECKS.iter().chain(reports::CHECKS);
+    let checks = command_line::CHECKS.iter().chain(reports::CHECKS).chain(strain::CHECKS);
     let checks = checks.map(|(name, check)| Job {
         name: format!("check {name}"),
         play: Box::new(|| check().err().into_iter().collect()),

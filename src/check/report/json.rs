@@ -232,7 +232,7 @@ fn push_child(out: &mut String, child: &ChildNote) {
         Some(status) => out.push_str(&status.to_string()),
         None => out.push_str("null"),
     }
-    put(out, r#","ended":"#, child.ended);
+    put(out, r#","ended":"#, child.ended.name());
     out.push('}');
 }
 
@@ -241,6 +241,7 @@ pub(super) mod tests {
     use super::*;
     use crate::check::model::{Era, Overall};
     use crate::check::rules;
+    use crate::shell::How;
     use serde_json::{Value, json};
 
     /// A frame as it came in.
@@ -278,7 +279,7 @@ pub(super) mod tests {
             ms: 812,
             frames: 21,
             exit,
-            ended: "stdin closed",
+            ended: How::InputClosed,
         };
         let feature = |child, frame: Option<Frame>| Feature {
             name: "logging",

@@ -298,7 +298,7 @@ impl Page {
             text.append(if child.is_wrapped { ", wrapped, " } else { ", native, " });
             push_count(&mut text, child.frames, "line");
             text.append(", ended: ");
-            text.append(child.ended);
+            text.append(child.ended.name());
             if let Some(status) = child.exit {
                 text.append(", exit ");
                 text.append(&status.to_string());

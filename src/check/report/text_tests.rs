@@ -4,6 +4,7 @@
 use super::*;
 use crate::check::model::{Era, Frame, Owner, Sdk};
 use crate::check::rules::{Kind, Level, Rule};
+use crate::shell::How;
 
 static DISCOVER: Rule = Rule {
     id: "MCP001",
@@ -84,7 +85,7 @@ pub(in crate::check::report) fn sample() -> Report {
             ms: 812,
             frames: 21,
             exit: Some(0),
-            ended: "stdin closed",
+            ended: How::InputClosed,
         }],
         stderr: vec!["READY NATIVELY\u{7}".to_owned()],
         uncalled_tools: 3,
