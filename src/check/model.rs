@@ -1,11 +1,8 @@
 //! What a check comes to: outcomes of rules, and the report that is made of them.
 //!
-//! Plain data: `probe` gathers, `rules` judge, `report` prints.
-
-use std::ops::Range;
+//! Plain data: `probe` gathers, `judge` judges, `conclude` puts it together, `report` prints.
 
 use super::rules::Rule;
-use crate::message::object::quoted;
 use crate::shell::How;
 
 /// How a rule came out in one column.
@@ -204,11 +201,61 @@ pub struct Change {
     pub because: String,
 }
 
+/// What older revisions have and 2026-07-28 has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// A ping that the server sends.
+    ServerPing,
+    /// The server asks for roots.
+    Roots,
+    /// The server asks for a completion.
+    Sampling,
+    /// The server asks the person.
+    Elicitation,
+    /// Several messages in one array.
+    Batches,
+    /// Log messages, and the capability.
+    Logging,
+    /// Progress that nobody asked for.
+    Progress,
+    /// A change of a list told outside a stream.
+    ListChanged,
+    /// Subscriptions to a resource.
+    Subscribe,
+    /// Tasks of the core.
+    Tasks,
+    /// Completions that no capability announces.
+    Completions,
+    /// Experimental capabilities.
+    Experimental,
+}
+
+impl Gone {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Gone::ServerPing => "ping from the server",
+            Gone::Roots => "roots/list",
+            Gone::Sampling => "sampling",
+            Gone::Elicitation => "elicitation",
+            Gone::Batches => "batches",
+            Gone::Logging => "logging",
+            Gone::Progress => "progress without token",
+            Gone::ListChanged => "listChanged outside listen",
+            Gone::Subscribe => "resources.subscribe",
+            Gone::Tasks => "tasks",
+            Gone::Completions => "completions without capability",
+            Gone::Experimental => "experimental",
+        }
+    }
+}
+
 /// A feature that 2026-07-28 does not have, in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// Its name, for instance `logging`.
-    pub name: &'static str,
+    /// Which one.
+    pub what: Gone,
     /// Was it seen at work, and not only declared?
     pub is_observed: bool,
     /// The child that showed it.
@@ -283,170 +330,5 @@ impl Report {
             result.wrapped.as_ref().is_some_and(|outcome| outcome.verdict == Verdict::Fail)
         };
         self.results.iter().filter(fails)
-    }
-}
-
-/// Values shorter than this are not looked for: they would hide half of every text.
-const LEAST_SECRET: usize = 4;
-
-/// All spellings of values that must not be shown.
-#[must_use]
-pub fn spellings(values: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    // The longest first: one may be the beginning of another.
-    let mut add = |text: &str| {
-        let at = all.iter().position(|other| other.len() < text.len());
-        all.insert(at.unwrap_or(all.len()), text.to_owned());
-    };
-    // A value of several lines may come line by line.
-    let lines = values.iter().flat_map(|value| value.lines().chain([&**value]));
-    for value in lines.filter(|value| value.len() >= LEAST_SECRET) {
-        add(value);
-        // As JSON writers spell it: ours, those that escape slashes, those that keep to ASCII.
-        let quoted = quoted(value);
-        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-        let ascii = ascii_json(inner);
-        for spelling in [inner, &ascii] {
-            add(spelling);
-            add(&spelling.split('/').collect::<Vec<_>>().join("\\/"));
-        }
-    }
-    all
-}
-
-/// The inside of a JSON string, with nothing but ASCII in it.
-fn ascii_json(inner: &str) -> String {
-    let mut out = String::new();
-    for c in inner.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-    }
-    out
-}
-
-/// A text in which none of these values stands.
-#[must_use]
-pub fn masked(text: &str, secrets: &[String]) -> String {
-    masked_start(text, text.len(), secrets)
-}
-
-/// The beginning of a text, as much of it as these bytes hold: none of these values stands in it, nor
-/// the beginning of one.
-#[must_use]
-pub fn masked_start(text: &str, bytes: usize, secrets: &[String]) -> String {
-    let longest = secrets.first().map_or(0, String::len);
-    let seen = start_of(text, bytes.saturating_add(longest));
-    let end = start_of(text, bytes).len();
-    let mut out = String::new();
-    let mut at = 0;
-    for place in places(seen, secrets) {
-        if place.start >= end {
-            break;
-        }
-        out.push_str(seen.get(at..place.start).unwrap_or_default());
-        out.push_str("***");
-        at = place.end;
-    }
-    out.push_str(seen.get(at..end).unwrap_or_default());
-    out
-}
-
-/// Where these values stand in a text, in order; those that overlap are one place.
-fn places(text: &str, secrets: &[String]) -> Vec<Range<usize>> {
-    let of = |secret: &String| {
-        let length = secret.len();
-        text.match_indices(&**secret).map(|(at, _)| at..at + length).collect::<Vec<_>>()
-    };
-    let mut all: Vec<Range<usize>> = secrets.iter().flat_map(of).collect();
-    all.sort_by_key(|place| place.start);
-    let mut apart: Vec<Range<usize>> = Vec::new();
-    for place in all {
-        match apart.last_mut() {
-            Some(last) if place.start < last.end => last.end = last.end.max(place.end),
-            _ => apart.push(place),
-        }
-    }
-    apart
-}
-
-/// As much of a text as fits so many bytes.
-fn start_of(text: &str, bytes: usize) -> &str {
-    let mut end = text.len().min(bytes);
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
-}
-
-/// Server text that may be shown: without control and direction characters, of
-/// [`SHOWN`](crate::bounds::SHOWN) characters at most.
-#[must_use]
-pub fn clean(text: &str) -> String {
-    let is_bad = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    let mut out: String = text
-        .chars()
-        .map(|c| if c.is_whitespace() { ' ' } else { c })
-        .filter(|c| !is_bad(*c))
-        .take(crate::bounds::SHOWN)
-        .collect();
-    if text.chars().nth(crate::bounds::SHOWN).is_some() {
-        out.push_str("...");
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_hidden_in_all_spellings() {
-        let secrets = spellings(&[
-            "abcd".into(),
-            "abcdef/\"\u{e9}".into(),
-            "xyz".into(),
-            "one11\ntwo22".into(),
-        ]);
-        for (text, expected) in [
-            ("abcd abcdef/\"\u{e9}", "*** ***"),
-            ("\"abcdef/\\\"\u{e9}\"", "\"***\""),
-            ("\"abcdef\\/\\\"\\u00e9\"", "\"***\""),
-            ("xyz", "xyz"),
-            ("one11", "***"),
-            ("one11\ntwo22", "***"),
-            ("abc", "abc"),
-        ] {
-            assert_eq!(masked(text, &secrets), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn a_value_across_a_cut_is_hidden() {
-        let secrets = spellings(&["0123456789".into(), "89ab".into()]);
-        for (text, bytes, expected) in [
-            ("x0123456789y0123456789", 3, "x***"),
-            ("x0123456789y0123456789", 12, "x***y"),
-            ("x0123456789y0123456789", 13, "x***y***"),
-            ("x0123456789y", 0, ""),
-            ("x0123456789abz", 20, "x***z"),
-            ("01234\u{e9}", 6, "01234"),
-        ] {
-            assert_eq!(masked_start(text, bytes, &secrets), expected, "{text} {bytes}");
-        }
-    }
-
-    #[test]
-    fn server_text_is_clean_and_short() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), "a[31mbc d");
-        let long = "x".repeat(crate::bounds::SHOWN + 1);
-        assert_eq!(clean(&long).len(), crate::bounds::SHOWN + 3);
     }
 }

@@ -8,10 +8,12 @@
 
 use super::STDERR_BYTES;
 use super::digest::sha256;
-use super::model::{Era, masked_start, spellings};
+use super::envelope::{CLIENT_INFO, Envelope};
+use super::model::Era;
 use super::options::{Call, Options};
+use super::secrets::masked_start;
 use super::seen::{CallSeen, Listen, Listing, Probe, Reply, Seen};
-use super::talk::{Envelope, Exchange, Talk};
+use super::talk::{Exchange, Talk};
 use crate::message::equal::same_value;
 use crate::message::list::array;
 use crate::message::object::{Object, quoted};
@@ -81,10 +83,7 @@ pub(super) fn column(
     absent: &str,
     say: &mut dyn FnMut(&str),
 ) -> Result<Seen, i32> {
-    let mut talk = Talk::new(keeper, launch, options.budget_ms, spellings(&options.secrets));
-    talk.timeout_ms = options.timeout_ms;
-    talk.start_timeout_ms = options.start_timeout_ms;
-    talk.seen.is_wrapped = is_wrapped;
+    let talk = Talk::new(keeper, launch, &options.wishes, &options.secrets, is_wrapped);
     let mut column = Column {
         talk,
         options,
@@ -263,14 +262,11 @@ impl Column<'_> {
     /// True where it was accepted.
     fn shake_hands(&mut self) -> bool {
         self.talk.speak_legacy();
-        let params = concat!(
-            "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{\"listChanged\":true},",
-            "\"sampling\":{},\"elicitation\":{}},\"clientInfo\":{\"name\":\"mcp-uplift-check\",",
-            "\"version\":\"",
-            env!("CARGO_PKG_VERSION"),
-            "\"}"
+        let capabilities = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
+        let params = format!(
+            "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{capabilities},\"clientInfo\":{CLIENT_INFO}"
         );
-        let Some(probe) = self.talk.ask("initialize", params, Envelope::None) else {
+        let Some(probe) = self.talk.ask("initialize", &params, Envelope::None) else {
             return false;
         };
         let is_accepted = probe.result().is_some_and(|r| r.get("protocolVersion").is_some());
@@ -414,7 +410,7 @@ impl Column<'_> {
     // ---- tools that may be called ----
 
     fn call_tools(&mut self) {
-        for call in &self.options.calls {
+        for call in &self.options.wishes.calls {
             let seen = if self.talk.start(None) { self.call(call) } else { None };
             let Some(seen) = seen else {
                 self.seen().lacks_call = true;

@@ -24,7 +24,7 @@ const FASTMCP: &str = "fastmcp 4.x";
 
 /// Marks of SDKs in what a server wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub(super) struct Marks {
     /// A result began with `{"result":`.
     has_result_first: bool,
     /// A result began otherwise.
@@ -48,7 +48,7 @@ pub struct Marks {
 
 impl Marks {
     /// A line of the server as it came; whatever is no answer leaves no mark.
-    pub fn note_line(&mut self, text: &str) {
+    pub(super) fn note_line(&mut self, text: &str) {
         let Some(line) = Object::parse(text).filter(|line| line.get("id").is_some()) else {
             return;
         };
@@ -64,7 +64,7 @@ impl Marks {
     }
 
     /// An entry of a list of tools, raw.
-    pub fn note_tool(&mut self, tool: &str) {
+    pub(super) fn note_tool(&mut self, tool: &str) {
         let Some(tool) = Object::parse(tool) else { return };
         let support = tool.object("execution").and_then(|execution| execution.get("taskSupport"));
         self.forbids_tasks |= support == Some(r#""forbidden""#);
@@ -73,7 +73,7 @@ impl Marks {
     }
 
     /// An error that answered a request for `method`; `message` and `data` are raw.
-    pub fn note_error(
+    pub(super) fn note_error(
         &mut self,
         code: i64,
         message: Option<&str>,
@@ -95,14 +95,13 @@ impl Marks {
     }
 
     /// Which protocol the server turned out to speak. It tells releases with the same marks apart.
-    pub fn note_era(&mut self, era: Era) {
+    pub(super) fn note_era(&mut self, era: Era) {
         self.era = era;
     }
 }
 
 /// The SDK that these marks belong to.
-#[must_use]
-pub fn of_wire(marks: &Marks) -> Option<Sdk> {
+pub(super) fn of_wire(marks: &Marks) -> Option<Sdk> {
     // The order of members is a mark of its own, which all other SDKs lack.
     let is_typescript = marks.has_result_first;
     let is_mixed = marks.has_result_later || marks.has_odd_error || !marks.has_plain_error;
@@ -132,8 +131,7 @@ pub fn of_wire(marks: &Marks) -> Option<Sdk> {
 
 /// Name and version of the TypeScript SDK that a script gets: of the nearest `node_modules` that
 /// has one. `None` where that has two, since the script may use either.
-#[must_use]
-pub fn package_near(script: &Path) -> Option<(String, String)> {
+pub(super) fn package_near(script: &Path) -> Option<(String, String)> {
     let is_script = |end: &OsStr| ["js", "mjs", "cjs", "ts"].iter().any(|known| end == *known);
     // As Node does: a link, for instance of a folder of commands, counts as the file it leads to.
     let real = fs::canonicalize(script).ok()?;
@@ -165,8 +163,7 @@ fn package_in(folder: &Path) -> Option<(String, String)> {
 
 /// The SDK whose package is near a script that `words` (COMMAND and its arguments) name; `cwd` is
 /// where the command will run.
-#[must_use]
-pub fn of_command(words: &[String], cwd: Option<&Path>) -> Option<Sdk> {
+pub(super) fn of_command(words: &[String], cwd: Option<&Path>) -> Option<Sdk> {
     let place = |word: &String| cwd.map_or_else(|| PathBuf::from(word), |cwd| cwd.join(word));
     let (package, version) = words.iter().find_map(|word| package_near(&place(word)))?;
     let major = version.split('.').next();
@@ -180,8 +177,7 @@ pub fn of_command(words: &[String], cwd: Option<&Path>) -> Option<Sdk> {
 }
 
 /// What package and lines say together: the package, unless the lines contradict it.
-#[must_use]
-pub fn agreed(package: Option<Sdk>, wire: Option<Sdk>) -> Option<Sdk> {
+pub(super) fn agreed(package: Option<Sdk>, wire: Option<Sdk>) -> Option<Sdk> {
     let (Some(one), Some(other)) = (package, wire) else { return package.or(wire) };
     let is_line_same = one.line == other.line || one.line.is_empty() || other.line.is_empty();
     (one.name == other.name && is_line_same).then_some(one)
@@ -223,8 +219,7 @@ fn gap(rule: &Rule, sdk: Option<&Sdk>) -> Option<&'static str> {
 }
 
 /// Who mends a finding of `rule`.
-#[must_use]
-pub fn owner(rule: &Rule, sdk: Option<&Sdk>) -> Owner {
+pub(super) fn owner(rule: &Rule, sdk: Option<&Sdk>) -> Owner {
     if gap(rule, sdk).is_some() {
         return Owner::Sdk;
     }
@@ -236,8 +231,7 @@ pub fn owner(rule: &Rule, sdk: Option<&Sdk>) -> Owner {
 }
 
 /// How a finding of `rule` is mended; `owner` is what [`owner`] said.
-#[must_use]
-pub fn fix(rule: &Rule, sdk: Option<&Sdk>, owner: Owner) -> String {
+pub(super) fn fix(rule: &Rule, sdk: Option<&Sdk>, owner: Owner) -> String {
     let by_hand = rule.by_hand;
     if let Some(gap) = gap(rule, sdk) {
         let rest = if gap.ends_with(' ') { by_hand } else { "" };

@@ -1,8 +1,9 @@
 //! What was seen of a server in one column: the raw material of the rules.
 
 use super::excerpt::excerpt;
-use super::model::{ChildNote, Era, Feature, Frame, clean, masked};
+use super::model::{ChildNote, Era, Feature, Frame};
 use super::sdk::Marks;
+use super::secrets::{clean, masked};
 use crate::message::object::{Object, string};
 
 /// What came back for a request.

@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 pub use child::Launch;
 pub use console::{Console, Verbosity};
-pub(crate) use console::{is_dumb_terminal, may_colour};
+pub(crate) use console::{is_dumb_terminal, is_unsafe, may_colour};
 pub use keeper::How;
 
 use crate::bridge::{Bridge, Effect, Event, Level, Settings, Time};

@@ -5,9 +5,10 @@
 //! that follows. That is a tenth of the code that members written one by one become.
 
 use crate::check::model::{
-    Change, ChildNote, Feature, Frame, Outcome, Owner, Report, RuleResult, Sdk, Verdict, clean,
+    Change, ChildNote, Feature, Frame, Outcome, Owner, Report, RuleResult, Sdk, Verdict,
 };
 use crate::check::rules::SPEC;
+use crate::check::secrets::clean;
 use crate::message::object::{Object, is_too_deep, push_string};
 
 const HEAD: &str = concat!(
@@ -18,7 +19,7 @@ const HEAD: &str = concat!(
 
 /// The report as one JSON object on one line.
 #[must_use]
-pub fn print(report: &Report) -> String {
+pub(crate) fn print(report: &Report) -> String {
     let mut text = HEAD.to_owned();
     let out = &mut text;
     for word in &report.command {
@@ -213,7 +214,7 @@ fn push_change(out: &mut String, change: &Change) {
 }
 
 fn push_feature(out: &mut String, feature: &Feature) {
-    put(out, r#"{"feature":"#, feature.name);
+    put(out, r#"{"feature":"#, feature.what.name());
     put(out, r#","how":"#, if feature.is_observed { "observed" } else { "declared" });
     put_letter(out, r#","child":"#, feature.child);
     if let Some(frame) = &feature.frame {
@@ -239,7 +240,7 @@ fn push_child(out: &mut String, child: &ChildNote) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::check::model::{Era, Overall};
+    use crate::check::model::{Era, Gone, Overall};
     use crate::check::rules;
     use crate::shell::How;
     use serde_json::{Value, json};
@@ -282,7 +283,7 @@ pub(super) mod tests {
             ended: How::InputClosed,
         };
         let feature = |child, frame: Option<Frame>| Feature {
-            name: "logging",
+            what: Gone::Logging,
             is_observed: frame.is_some(),
             child,
             frame,

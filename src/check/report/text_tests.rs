@@ -2,7 +2,7 @@
 #![allow(clippy::indexing_slicing, clippy::string_slice, reason = "tests")]
 
 use super::*;
-use crate::check::model::{Era, Frame, Owner, Sdk};
+use crate::check::model::{Era, Frame, Gone, Owner, Sdk};
 use crate::check::rules::{Kind, Level, Rule};
 use crate::shell::How;
 
@@ -78,7 +78,12 @@ pub(in crate::check::report) fn sample() -> Report {
                 because: String::new(),
             },
         ],
-        features: vec![Feature { name: "logging", is_observed: false, child: 'C', frame: None }],
+        features: vec![Feature {
+            what: Gone::Logging,
+            is_observed: false,
+            child: 'C',
+            frame: None,
+        }],
         children: vec![ChildNote {
             id: 'A',
             is_wrapped: false,

@@ -2,6 +2,7 @@
 
 use super::lines::*;
 use crate::check::model::*;
+use crate::check::secrets::clean;
 
 /// Numbers of native outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
