@@ -3,7 +3,7 @@
 //! `cargo test --test check` plays everything; `-- WORD...` what has a word in its name. `JOBS=N` sets
 //! how many run side by side: they mostly wait.
 //!
-//! This binary, started with `--mode`, is the server of all of them: `tests/fixture/readiness_server.rs`.
+//! This binary, started with `--mode`, is the server of all of them: `tests/fixture/readiness`.
 //!
 //! ```text
 //!  cases.tsv ─▶ table ─▶ verdicts ─┐
@@ -19,7 +19,7 @@ mod strain;
 mod table;
 mod verdicts;
 
-#[path = "../fixture/readiness_server.rs"]
+#[path = "../fixture/readiness/main.rs"]
 mod readiness_server;
 
 // Shared with the cases; each target uses its part.
