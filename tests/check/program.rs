@@ -8,6 +8,7 @@ use std::thread;
 
 use serde_json::Value;
 
+use crate::in_time;
 use crate::sys;
 use crate::work::{Work, memory_kb, since_epoch, sleep};
 
@@ -112,7 +113,7 @@ pub(crate) fn say(
     if let Some(folder) = folder {
         command.current_dir(folder);
     }
-    let done = command.output().map_err(|why| format!("it does not start: {why}"))?;
+    let done = in_time::output(&mut command)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok((done.status.code(), text(&done.stdout), text(&done.stderr)))
 }
