@@ -29,12 +29,7 @@ pub(super) fn deliver(options: &Options, report: &Report, console: &Console) -> 
         console.say(Level::Info, &text::last_line(report));
         return Ok(());
     }
-    match io::stdout().write_all(printed.as_bytes()).and_then(|()| io::stdout().flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(format!("cannot write to stdout: {error}"))
-        }
-        _ => Ok(()),
-    }
+    shell::print(&printed)
 }
 
 fn style(options: &Options, to_terminal: bool) -> text::Style {

@@ -190,6 +190,25 @@ pub struct Sdk {
     pub is_modern: Option<bool>,
 }
 
+impl Sdk {
+    /// What it calls itself.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self.name {
+            "typescript" => "TypeScript SDK",
+            "python" => "Python SDK",
+            "rust" => "rmcp",
+            other => other,
+        }
+    }
+
+    /// What stands before its name: the look of its lines is no proof.
+    #[must_use]
+    pub fn doubt(&self) -> &'static str {
+        if self.why == "wire" { "looks like " } else { "" }
+    }
+}
+
 /// Something that is different for clients when the server is wrapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -331,4 +350,11 @@ impl Report {
         };
         self.results.iter().filter(fails)
     }
+}
+
+/// Milliseconds as seconds with one decimal.
+#[must_use]
+pub fn tenths(ms: u64) -> String {
+    let tenths = ms.saturating_add(50) / 100;
+    [&*(tenths / 10).to_string(), ".", &*(tenths % 10).to_string()].concat()
 }

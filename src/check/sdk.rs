@@ -186,7 +186,6 @@ pub(super) fn agreed(package: Option<Sdk>, wire: Option<Sdk>) -> Option<Sdk> {
 /// What to do with one SDK.
 struct Stack {
     name: &'static str,
-    title: &'static str,
     /// From a release before 2026-07-28.
     upgrade: &'static str,
     /// With a release that serves it.
@@ -195,13 +194,13 @@ struct Stack {
 
 #[rustfmt::skip]
 static STACKS: [Stack; 3] = [
-    Stack { name: "typescript", title: "TypeScript SDK",
+    Stack { name: "typescript",
         upgrade: "move to @modelcontextprotocol/server 2.x: split packages, registerTool, and a factory for serveStdio instead of a transport",
         start: "hand a factory to serveStdio; a StdioServerTransport connected by hand stays legacy" },
-    Stack { name: "python", title: "Python SDK",
+    Stack { name: "python",
         upgrade: "move to mcp 2.x, where FastMCP became MCPServer (mcp.server.mcpserver); from fastmcp, to fastmcp 4.x",
         start: "start it with run(), which serves both eras" },
-    Stack { name: "rust", title: "rmcp",
+    Stack { name: "rust",
         upgrade: "raise rmcp to 3.x; state of a call moves to requestState",
         start: "start it with serve(stdio()), which serves both eras" },
 ];
@@ -245,14 +244,13 @@ pub(super) fn fix(rule: &Rule, sdk: Option<&Sdk>, owner: Owner) -> String {
     let Some((stack, sdk)) = stack else {
         return ["if you use an SDK, upgrade it; otherwise ", by_hand].concat();
     };
-    let looks = if sdk.why == "wire" { "looks like " } else { "" };
     let space = if sdk.line.is_empty() { "" } else { " " };
     let [middle, advice, joint, rest] = match owner {
         Owner::Sdk => [": ", stack.upgrade, "", ""],
         Owner::Server => [", which serves 2026-07-28: ", stack.start, "; if it is: ", by_hand],
         Owner::Unknown => [": ", stack.upgrade, "; if it is that already: ", stack.start],
     };
-    [looks, stack.title, space, sdk.line, middle, advice, joint, rest].concat()
+    [sdk.doubt(), sdk.title(), space, sdk.line, middle, advice, joint, rest].concat()
 }
 
 #[cfg(test)]

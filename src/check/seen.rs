@@ -1,7 +1,7 @@
 //! What was seen of a server in one column: the raw material of the rules.
 
 use super::excerpt::excerpt;
-use super::model::{ChildNote, Era, Feature, Frame};
+use super::model::{ChildNote, Era, Feature, Frame, tenths};
 use super::sdk::Marks;
 use super::secrets::{clean, masked};
 use crate::message::object::{Object, string};
@@ -94,12 +94,10 @@ impl Probe {
     }
 }
 
-/// Milliseconds as seconds, with a fraction where there is one.
-pub(super) fn seconds(ms: u64) -> String {
-    match ms % 1000 / 100 {
-        0 => (ms / 1000).to_string(),
-        tenth => format!("{}.{tenth}", ms / 1000),
-    }
+/// Milliseconds as seconds, with a tenth where there is one.
+fn seconds(ms: u64) -> String {
+    let text = tenths(ms);
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 /// A list that was asked for, all pages of it.
@@ -172,7 +170,7 @@ pub(super) struct Seen {
     pub(super) was_ended: bool,
     /// Something answered, in any process.
     pub(super) has_answered: bool,
-    /// Something was written that was no answer, by a process that lived.
+    /// Something was written, answer or not.
     pub(super) has_written: bool,
     /// Time or replacements were used up.
     pub(super) gave_up: Option<&'static str>,
@@ -235,5 +233,19 @@ impl Seen {
         }
         let of_c = [&self.enveloped, &self.plain];
         of_c.into_iter().flatten().find(works).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_in_words() {
+        for (ms, words) in
+            [(3_000, "no answer in 3 s"), (1_450, "no answer in 1.5 s"), (990, "no answer in 1 s")]
+        {
+            assert_eq!(Reply::Silence(ms).words(&[]), words);
+        }
     }
 }

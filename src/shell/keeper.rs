@@ -14,7 +14,7 @@ use super::child::{Launch, Server, Wiring};
 use super::clock::Clock;
 use super::inbox::{Inbox, Post, Woken, inbox};
 use super::lines::Piece;
-use super::strays::Strays;
+use super::strays::{BURIAL_MS, Strays};
 use super::threads;
 use super::watch::watch;
 use crate::bridge::{Exit, Frame, Generation, Time};
@@ -265,7 +265,7 @@ impl Keeper {
             let (Some(server), Some(ending)) = (&mut self.server, &mut self.ending) else {
                 return Last::Ended(Ended { exit: None, how: How::ByItself });
             };
-            let gives_up_at = ending.kill_at.after(TERM_MS);
+            let gives_up_at = ending.kill_at.after(BURIAL_MS);
             // A grandchild may hold the output open; its reader stops when the process has ended.
             let is_over = server.exit.is_some() && (self.has_closed || now >= ending.kill_at);
             // What the kernel cannot end is not waited for.

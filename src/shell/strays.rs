@@ -15,7 +15,7 @@ use crate::sys;
 const LOOK_MS: u64 = 10;
 
 /// How long the kernel may take to end what was killed; a process stuck in a device has longer.
-const BURIAL_MS: u64 = 1_000;
+pub(super) const BURIAL_MS: u64 = 1_000;
 
 /// All that is left of one server, or adopted by the time we end.
 struct Family {

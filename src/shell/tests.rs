@@ -16,8 +16,9 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, unbounded};
 
+use super::event_loop::Core;
 use super::*;
-use crate::bridge::{Generation, Limits};
+use crate::bridge::{Effect, Event, Generation, Limits, Time};
 
 const SCRIPT: &str = "MCP_UPLIFT_TEST_SCRIPT";
 const BUFFER: &str = "MCP_UPLIFT_TEST_BUFFER";
@@ -125,7 +126,7 @@ fn the_program() {
     relay.start();
     sys::share_heap();
     sys::adopt_orphans();
-    std::io::stdout().write_all(b"\nready\n").unwrap();
+    io::stdout().write_all(b"\nready\n").unwrap();
     let event_loop = EventLoop::new(relay, launch, limits, Console::new(Verbosity::Normal));
     std::process::exit(event_loop.unwrap().run().into());
 }

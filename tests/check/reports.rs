@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use mcp_uplift::check::rules;
 use regex_lite::Regex;
 use serde_json::Value;
 
@@ -294,48 +295,17 @@ fn json_owners() -> Result<(), String> {
     Ok(())
 }
 
-/// Level, kind and page of each rule, below [`PAGES`].
-#[rustfmt::skip]
-const RULES: [(&str, &str, &str); 26] = [
-    ("error", "plumbing", "server/discover"),
-    ("error", "plumbing", "basic/versioning#backward-compatibility-with-initialization-based-versions"),
-    ("error", "plumbing", "basic/index#resulttype"),
-    ("error", "plumbing", "server/utilities/caching"),
-    ("error", "plumbing", "basic/index#error-codes"),
-    ("error", "plumbing", "server/utilities/logging"),
-    ("error", "plumbing", "basic/patterns/subscriptions"),
-    ("error", "plumbing", "basic/patterns/subscriptions"),
-    ("error", "plumbing", "server/resources#error-handling"),
-    ("error", "plumbing", "basic/index#error-codes"),
-    ("error", "server", "basic/index#_meta"),
-    ("warning", "server", "deprecated"),
-    ("warning", "server", "server/tools#listing-tools"),
-    ("warning", "plumbing", "basic/index#_meta"),
-    ("error", "server", "basic/transports/stdio"),
-    ("error", "plumbing", "basic/index#responses"),
-    ("error", "server", "server/index"),
-    ("error", "plumbing", "basic/versioning#protocol-version-negotiation"),
-    ("warning", "plumbing", "basic/index#_meta"),
-    ("error", "plumbing", "basic/transports/stdio"),
-    ("error", "plumbing", "server/utilities/logging"),
-    ("error", "plumbing", "basic/index#error-codes"),
-    ("error", "plumbing", "basic/transports/stdio#unexpected-termination"),
-    ("warning", "server", "basic/transports/stdio#shutdown"),
-    ("warning", "server", "changelog"),
-    ("error", "server", "basic/patterns/mrtr"),
-];
-
-const PAGES: &str = "https://modelcontextprotocol.io/specification/2026-07-28/";
-
 fn json_rules() -> Result<(), String> {
     let report = check("modern", &["--format", "json"])?.json()?;
-    let rules = array(&report, "rules")?;
-    need!(rules.len() == RULES.len(), "{} rules", rules.len());
-    for (rule, (level, kind, page)) in rules.iter().zip(RULES) {
-        let id = &rule["id"];
-        need!(rule["level"] == level, "{id}: level {}", rule["level"]);
-        need!(rule["kind"] == kind, "{id}: kind {}", rule["kind"]);
-        need!(rule["spec"] == format!("{PAGES}{page}"), "{id}: spec {}", rule["spec"]);
+    let told = array(&report, "rules")?;
+    need!(told.len() == rules::all().len(), "{} rules", told.len());
+    for (told, rule) in told.iter().zip(rules::all()) {
+        let id = rule.id;
+        need!(told["id"] == id, "{id}: {}", told["id"]);
+        need!(told["level"] == rule.level.name(), "{id}: level {}", told["level"]);
+        need!(told["kind"] == rule.kind.name(), "{id}: kind {}", told["kind"]);
+        let page = format!("{}{}", rules::SPEC, rule.spec);
+        need!(told["spec"] == page, "{id}: spec {}", told["spec"]);
     }
     Ok(())
 }

@@ -4,8 +4,9 @@
 //! The fixed parts stand here as they are printed: each `put` is a piece of them with the value
 //! that follows. That is a tenth of the code that members written one by one become.
 
+use super::words::Tally;
 use crate::check::model::{
-    Change, ChildNote, Feature, Frame, Outcome, Owner, Report, RuleResult, Sdk, Verdict,
+    Change, ChildNote, Feature, Frame, Outcome, Report, RuleResult, Sdk, Verdict,
 };
 use crate::check::rules::SPEC;
 use crate::check::secrets::clean;
@@ -112,22 +113,18 @@ fn push_sdk(out: &mut String, sdk: Option<Sdk>) {
 
 /// How many native outcomes there are of each verdict, and whose the errors are.
 fn push_summary(out: &mut String, report: &Report) {
-    for (fixed, verdict) in [
-        (r#","summary":{"errors":"#, Verdict::Fail),
-        (r#","warnings":"#, Verdict::Warn),
-        (r#","inconclusive":"#, Verdict::Inconclusive),
-        (r#","passed":"#, Verdict::Pass),
-        (r#","skipped":"#, Verdict::Skip),
+    let tally = Tally::of(report);
+    for (fixed, count) in [
+        (r#","summary":{"errors":"#, tally.errors),
+        (r#","warnings":"#, tally.warnings),
+        (r#","inconclusive":"#, tally.inconclusive),
+        (r#","passed":"#, tally.passed),
+        (r#","skipped":"#, tally.skipped),
+        (r#","sdk":"#, tally.sdk),
+        (r#","server":"#, tally.server),
+        (r#","unknown":"#, tally.unknown),
     ] {
-        put_number(out, fixed, report.native(verdict).count() as u64);
-    }
-    for (fixed, owner) in [
-        (r#","sdk":"#, Owner::Sdk),
-        (r#","server":"#, Owner::Server),
-        (r#","unknown":"#, Owner::Unknown),
-    ] {
-        let owned = report.native(Verdict::Fail).filter(|result| result.owner == owner);
-        put_number(out, fixed, owned.count() as u64);
+        put_number(out, fixed, count as u64);
     }
 }
 
@@ -240,7 +237,7 @@ fn push_child(out: &mut String, child: &ChildNote) {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::check::model::{Era, Gone, Overall};
+    use crate::check::model::{Era, Gone, Overall, Owner};
     use crate::check::rules;
     use crate::shell::How;
     use serde_json::{Value, json};
