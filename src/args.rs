@@ -9,6 +9,7 @@
 //! The numbers' defaults stand in [`crate::bridge::Limits`]; all else about a flag in its line of
 //! the table. `check` has a table of its own, read in the same way.
 
+mod bridge;
 mod check;
 mod draft;
 mod environment;
@@ -25,9 +26,10 @@ use lexopt::{Arg, Parser};
 use crate::bridge::Settings;
 use crate::check::options::Options as CheckOptions;
 use crate::shell::{Launch, Verbosity};
+use bridge::BRIDGE;
 use check::CHECK;
 use draft::{Draft, Rest};
-use flags::{BRIDGE, Flag, Slot, Takes};
+use flags::{Flag, Slot, Takes};
 pub use help::{check_help, help};
 
 /// What the command line asks for.

@@ -1,5 +1,6 @@
-//! Every bound that has no flag, in one place. Those with a flag are
-//! [`crate::bridge::Limits`]. `tests/bounds.rs` fills each of them and shows what happens then.
+//! Every bound of the core that has no flag, in one place. Those with a flag are
+//! [`crate::bridge::Limits`]; those of a reader, a queue or the check stand beside their only user.
+//! `tests/bounds.rs` fills each of them and shows what happens then.
 #![forbid(unsafe_code)]
 
 /// Levels of nesting in what the bridge itself reads (A6): one more is -32600.

@@ -18,9 +18,10 @@
 //! and its answer comes in on the left like any request.
 //!
 //! Three kinds of code: [`message`] is text without state, [`bridge`] is state without the world,
-//! `shell` is the world without decisions; every `unsafe` is in `sys` and `blocks`. Arrows of `use` go only in
-//! that direction. Rule names (A1, D6, E5 ...) are those of the translation contract; a rule
-//! stands where its decision is taken.
+//! `shell` is the world without decisions; every `unsafe` is in `sys` and `blocks`. Around them, [`args`]
+//! reads the command line, and [`check`] asks a server what it can, with the messages and processes of
+//! the bridge. Arrows of `use` go only in that direction. Rule names (A1, D6, E5 ...) are those of the
+//! translation contract; a rule stands where its decision is taken.
 
 // Nothing that either side sends may end the bridge: what can panic needs a reason at its place.
 #![cfg_attr(

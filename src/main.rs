@@ -1,6 +1,5 @@
 //! Arguments in, exit status out.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use mcp_uplift::args::{self, Request, UsageError};
@@ -26,14 +25,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Help and version are the output; a reader that has seen enough of it (`| head`) is no failure.
+/// Help and version are the output.
 fn print(text: &str) -> ExitCode {
-    match io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let text = format!("cannot write to stdout: {error}");
-            Console::new(Verbosity::Normal).say(Level::Error, &text);
+    match shell::print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            Console::new(Verbosity::Normal).say(Level::Error, &why);
             ExitCode::FAILURE
         }
-        _ => ExitCode::SUCCESS,
     }
 }

@@ -54,3 +54,19 @@ fn every_verdict_is_told() {
         assert!(PAGE.contains(&format!("`{name}`")), "docs/check.md lacks {name}");
     }
 }
+
+/// The bounds of the page on limits are those of the sources.
+#[test]
+fn bounds_of_the_check() {
+    let page = include_str!("../docs/limits.md");
+    let rows = page.split("## In the check").nth(1).unwrap_or_default().lines();
+    let names = rows.filter(|row| row.starts_with('|')).filter_map(|row| row.split('`').nth(1));
+    let names: Vec<_> = names.collect();
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/check");
+    let files = std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    let sources: String = files.filter_map(|file| std::fs::read_to_string(file).ok()).collect();
+    assert!(names.len() > 8, "{names:?}");
+    for name in names {
+        assert!(sources.contains(&format!("const {name}: usize")), "no {name}");
+    }
+}

@@ -1,23 +1,18 @@
 //! The examples of the library do what they show.
 #![allow(clippy::unwrap_used, reason = "a panic is a failed test")]
 
+#[path = "support/in_time.rs"]
+mod in_time;
+
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use in_time::{example, finish, output};
 use serde_json::Value;
-
-/// Examples are built beside the tests.
-fn example(name: &str) -> PathBuf {
-    let mut folder = std::env::current_exe().unwrap();
-    folder.pop();
-    folder.set_file_name("examples");
-    folder.join(name)
-}
 
 #[test]
 fn core_over_a_transport_of_its_own() {
-    let output = Command::new(example("embed-core")).output().unwrap();
+    let output = output(&mut Command::new(example("embed-core"))).unwrap();
     assert!(output.status.success(), "{output:?}");
     let shown = String::from_utf8(output.stdout).unwrap();
     let begins = |line: &str| shown.lines().filter(|shown| shown.starts_with(line)).count();
@@ -35,7 +30,7 @@ fn whole_bridge_in_a_program_of_its_own() {
         .unwrap();
     let request = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"hello"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
     writeln!(bridge.stdin.take().unwrap(), "{request}").unwrap();
-    let output = bridge.wait_with_output().unwrap();
+    let output = finish(bridge).unwrap();
     assert!(output.status.success(), "{output:?}");
     let answers = String::from_utf8(output.stdout).unwrap();
     assert_eq!(answers.lines().count(), 1, "{answers}");
@@ -48,7 +43,7 @@ fn whole_bridge_in_a_program_of_its_own() {
 /// Without a command it says how it is used.
 #[test]
 fn usage_of_the_embedded_bridge() {
-    let output = Command::new(example("embed-bridge")).output().unwrap();
+    let output = output(&mut Command::new(example("embed-bridge"))).unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().starts_with("usage: embed-bridge "));
 }

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/in_time.rs"]
+mod in_time;
+
 use std::process::Command;
 
 use mcp_uplift::args;
@@ -22,20 +25,15 @@ fn report_is_that_of_the_program() {
     let block = readme.split("$ mcp-uplift check ").nth(1).unwrap();
     let (command, rest) = block.split_once('\n').unwrap();
     let (shown, _) = rest.split_once("\n```").unwrap();
-    // Examples are built beside the tests.
-    let mut folder = std::env::current_exe().unwrap();
-    folder.pop();
-    folder.set_file_name("examples");
+    let server =
+        in_time::example(command.split(' ').find(|word| word.contains("-server")).unwrap());
     let path = std::env::join_paths(
-        std::iter::once(folder)
+        std::iter::once(server.parent().unwrap().to_owned())
             .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())),
     );
-    let printed = Command::new(env!("CARGO_BIN_EXE_mcp-uplift"))
-        .arg("check")
-        .args(command.split(' '))
-        .env("PATH", path.unwrap())
-        .output()
-        .unwrap();
+    let mut check = Command::new(env!("CARGO_BIN_EXE_mcp-uplift"));
+    check.arg("check").args(command.split(' ')).env("PATH", path.unwrap());
+    let printed = in_time::output(&mut check).unwrap();
     assert_eq!(printed.status.code(), Some(1), "{printed:?}");
     let timeless = |text: &str| {
         let is_time = |word: &&str| word.parse::<f64>().is_ok() && word.contains('.');

@@ -15,49 +15,6 @@ use crate::message::object::Object;
 use Group::{Instead, Report, Rules, Times};
 use Takes::{Nothing, Text};
 
-/// What only a check is told, on its way to [`Options`].
-pub(super) struct Wishes {
-    format: Format,
-    output: Option<PathBuf>,
-    only: Vec<String>,
-    skip: Vec<String>,
-    fail_on: FailOn,
-    accept_wrapped: bool,
-    wrapped: bool,
-    native_only: bool,
-    calls: Vec<Call>,
-    timeout_ms: u64,
-    start_timeout_ms: u64,
-    budget_ms: u64,
-    verbose: bool,
-    no_color: bool,
-    anchor: Option<PathBuf>,
-    list_rules: bool,
-}
-
-impl Default for Wishes {
-    fn default() -> Self {
-        Wishes {
-            format: Format::Text,
-            output: None,
-            only: Vec::new(),
-            skip: Vec::new(),
-            fail_on: FailOn::Error,
-            accept_wrapped: false,
-            wrapped: false,
-            native_only: false,
-            calls: Vec::new(),
-            timeout_ms: 5_000,
-            start_timeout_ms: 10_000,
-            budget_ms: 60_000,
-            verbose: false,
-            no_color: false,
-            anchor: None,
-            list_rules: false,
-        }
-    }
-}
-
 /// `mcp-uplift check`.
 pub(super) const CHECK: Command = Command { flags: FLAGS, finish };
 
@@ -65,51 +22,51 @@ pub(super) const CHECK: Command = Command { flags: FLAGS, finish };
 const FLAGS: &[Flag] = &[
     ENV, INHERIT_ENV, CWD,
 
-    Flag { value: "IDS", default: "all", ..flag(Rules, "only", Text(|draft, word| add_ids(&mut draft.check.only, word)),
+    Flag { value: "IDS", default: "all", ..flag(Rules, "only", Text(|draft, word| add_ids(&mut draft.wishes.only, word)),
         "rules to judge, as in MCP001,RDY108 (repeatable)") },
-    Flag { value: "IDS", default: "none", ..flag(Rules, "skip", Text(|draft, word| add_ids(&mut draft.check.skip, word)),
+    Flag { value: "IDS", default: "none", ..flag(Rules, "skip", Text(|draft, word| add_ids(&mut draft.wishes.skip, word)),
         "rules to leave out (repeatable)") },
     Flag { value: "NAME=JSON", default: "none", ..flag(Rules, "call", Text(add_call),
         "call this tool with these arguments; NAME=@FILE reads them (repeatable)") },
-    Flag { default: "after errors", ..flag(Rules, "wrapped", Nothing(|draft| draft.check.wrapped = true),
+    Flag { default: "after errors", ..flag(Rules, "wrapped", Nothing(|draft| draft.is_always_wrapped = true),
         "check COMMAND behind mcp-uplift as well, in any case") },
-    Flag { default: "off", ..flag(Rules, "native-only", Nothing(|draft| draft.check.native_only = true),
+    Flag { default: "off", ..flag(Rules, "native-only", Nothing(|draft| draft.is_native_only = true),
         "never check it behind mcp-uplift") },
 
-    Flag { group: Times, ..number("timeout", Millis, 1, |draft| Slot::Time(&mut draft.check.timeout_ms),
+    Flag { group: Times, ..number("timeout", Millis, 1, |draft| Slot::Time(&mut draft.wishes.timeout_ms),
         "longest wait for an answer") },
-    Flag { group: Times, ..number("start-timeout", Millis, 1, |draft| Slot::Time(&mut draft.check.start_timeout_ms),
+    Flag { group: Times, ..number("start-timeout", Millis, 1, |draft| Slot::Time(&mut draft.wishes.start_timeout_ms),
         "longest wait for the first answer of a process") },
-    Flag { group: Times, ..number("budget", Millis, 1, |draft| Slot::Time(&mut draft.check.budget_ms),
+    Flag { group: Times, ..number("budget", Millis, 1, |draft| Slot::Time(&mut draft.wishes.budget_ms),
         "longest check, native and wrapped each") },
 
     Flag { value: "FORM", default: "text", ..flag(Report, "format", Text(set_format),
         "text, json, sarif or markdown") },
-    Flag { value: "FILE", default: "stdout", ..flag(Report, "output", Text(|draft, word| set_file(&mut draft.check.output, word)),
+    Flag { value: "FILE", default: "stdout", ..flag(Report, "output", Text(|draft, word| set_file(&mut draft.wishes.output, word)),
         "write the report there") },
-    Flag { value: "FILE", default: "as in COMMAND", ..flag(Report, "anchor", Text(|draft, word| set_file(&mut draft.check.anchor, word)),
+    Flag { value: "FILE", default: "as in COMMAND", ..flag(Report, "anchor", Text(|draft, word| set_file(&mut draft.wishes.anchor, word)),
         "source file that SARIF findings are shown at") },
     Flag { value: "LEVEL", default: "error", ..flag(Report, "fail-on", Text(set_fail_on),
         "what makes the exit status 1: error, warning or never") },
-    Flag { default: "off", ..flag(Report, "accept-wrapped", Nothing(|draft| draft.check.accept_wrapped = true),
+    Flag { default: "off", ..flag(Report, "accept-wrapped", Nothing(|draft| draft.wishes.accept_wrapped = true),
         "exit status 0 also when only ready behind mcp-uplift") },
-    Flag { short: Some('v'), default: "off", ..flag(Report, "verbose", Nothing(|draft| draft.check.verbose = true),
+    Flag { short: Some('v'), default: "off", ..flag(Report, "verbose", Nothing(|draft| draft.wishes.verbose = true),
         "messages behind findings, stderr of COMMAND, passed rules") },
-    Flag { default: "off", ..flag(Report, "no-color", Nothing(|draft| draft.check.no_color = true),
+    Flag { default: "off", ..flag(Report, "no-color", Nothing(|draft| draft.wishes.may_color = false),
         "no colour at a terminal; also with NO_COLOR or TERM=dumb set") },
 
-    flag(Instead, "list-rules", Nothing(|draft| draft.check.list_rules = true),
+    flag(Instead, "list-rules", Nothing(|draft| draft.lists_rules = true),
         "print all rules, as text or json"),
     Flag { short: Some('h'), ..flag(Instead, "help", Takes::Ask(|| Request::CheckHelp), "print this") },
 ];
 
 /// Checks what no single flag can, and completes it.
 fn finish(mut draft: Draft, rest: Rest<'_>) -> Result<Request, UsageError> {
-    let wishes = std::mem::take(&mut draft.check);
-    if wishes.list_rules {
-        return Ok(Request::ListRules { is_json: wishes.format == Format::Json });
+    if draft.lists_rules {
+        return Ok(Request::ListRules { is_json: draft.wishes.format == Format::Json });
     }
-    let wrapped = match (wishes.wrapped, wishes.native_only) {
+    let mut wishes = std::mem::take(&mut draft.wishes);
+    wishes.wrapped = match (draft.is_always_wrapped, draft.is_native_only) {
         (false, false) => Wrapped::IfNeeded,
         (true, false) => Wrapped::Always,
         (false, true) => Wrapped::Never,
@@ -122,24 +79,8 @@ fn finish(mut draft: Draft, rest: Rest<'_>) -> Result<Request, UsageError> {
     }
     let usage = "mcp-uplift check [OPTIONS] [--] COMMAND [ARGS...]; see check --help";
     let launch = draft.launch(rest, usage)?;
-    Ok(Request::Check(Box::new(Options {
-        secrets: draft.secrets(&launch),
-        launch,
-        format: wishes.format,
-        output: wishes.output,
-        only: wishes.only,
-        skip: wishes.skip,
-        fail_on: wishes.fail_on,
-        accept_wrapped: wishes.accept_wrapped,
-        wrapped,
-        calls: wishes.calls,
-        timeout_ms: wishes.timeout_ms,
-        start_timeout_ms: wishes.start_timeout_ms,
-        budget_ms: wishes.budget_ms,
-        verbose: wishes.verbose,
-        may_color: !wishes.no_color,
-        anchor: wishes.anchor,
-    })))
+    let secrets = draft.secrets(&launch);
+    Ok(Request::Check(Box::new(Options { launch, secrets, wishes })))
 }
 
 fn add_ids(ids: &mut Vec<String>, word: &OsStr) -> Result<(), String> {
@@ -154,7 +95,7 @@ fn add_ids(ids: &mut Vec<String>, word: &OsStr) -> Result<(), String> {
 }
 
 fn set_format(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
-    draft.check.format = match word.to_str() {
+    draft.wishes.format = match word.to_str() {
         Some("text") => Format::Text,
         Some("json") => Format::Json,
         Some("sarif") => Format::Sarif,
@@ -165,7 +106,7 @@ fn set_format(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
 }
 
 fn set_fail_on(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
-    draft.check.fail_on = match word.to_str() {
+    draft.wishes.fail_on = match word.to_str() {
         Some("error") => FailOn::Error,
         Some("warning") => FailOn::Warning,
         Some("never") => FailOn::Never,
@@ -202,6 +143,6 @@ fn add_call(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
     }
     // They become part of one line; outside of strings, where JSON has no line ends, these are blanks.
     let arguments = text.trim().replace(['\n', '\r'], " ");
-    draft.check.calls.push(Call { name: name.to_owned(), arguments });
+    draft.wishes.calls.push(Call { name: name.to_owned(), arguments });
     Ok(())
 }

@@ -37,12 +37,19 @@ fn the_command_is_taken_word_for_word() {
 #[test]
 fn nothing_said() {
     let plain = options(&["cat"]);
-    assert_eq!((plain.format, plain.fail_on), (Format::Text, FailOn::Error));
-    assert_eq!(plain.wrapped, Wrapped::IfNeeded);
-    assert_eq!((plain.timeout_ms, plain.start_timeout_ms, plain.budget_ms), (5000, 10_000, 60_000));
-    assert_eq!((plain.output, plain.anchor), (None, None));
-    assert!(plain.only.is_empty() && plain.skip.is_empty() && plain.calls.is_empty());
-    assert!(!plain.accept_wrapped && !plain.verbose && plain.may_color);
+    assert_eq!((plain.wishes.format, plain.wishes.fail_on), (Format::Text, FailOn::Error));
+    assert_eq!(plain.wishes.wrapped, Wrapped::IfNeeded);
+    assert_eq!(
+        (plain.wishes.timeout_ms, plain.wishes.start_timeout_ms, plain.wishes.budget_ms),
+        (5000, 10_000, 60_000)
+    );
+    assert_eq!((plain.wishes.output, plain.wishes.anchor), (None, None));
+    assert!(
+        plain.wishes.only.is_empty()
+            && plain.wishes.skip.is_empty()
+            && plain.wishes.calls.is_empty()
+    );
+    assert!(!plain.wishes.accept_wrapped && !plain.wishes.verbose && plain.wishes.may_color);
     assert!(plain.secrets.is_empty());
     assert_eq!(plain.launch.env, [("PATH".into(), "/bin".into()),]);
     assert_eq!(plain.launch.cwd, None);
@@ -78,31 +85,37 @@ fn flags_reach_their_places() {
         "-v",
         "cat",
     ]);
-    assert_eq!((all.format, all.fail_on), (Format::Sarif, FailOn::Never));
-    assert_eq!((all.output, all.anchor), (Some("out.sarif".into()), Some("src/server.js".into())));
-    assert_eq!(all.only, ["MCP001", "RDY101", "MCP003"]);
-    assert_eq!(all.skip, ["MCP002", "RDY112"]);
-    assert_eq!(all.wrapped, Wrapped::Never);
-    assert_eq!((all.timeout_ms, all.start_timeout_ms, all.budget_ms), (7, 2_000, 180_000));
-    assert!(all.accept_wrapped && all.verbose && !all.may_color);
+    assert_eq!((all.wishes.format, all.wishes.fail_on), (Format::Sarif, FailOn::Never));
+    assert_eq!(
+        (all.wishes.output, all.wishes.anchor),
+        (Some("out.sarif".into()), Some("src/server.js".into()))
+    );
+    assert_eq!(all.wishes.only, ["MCP001", "RDY101", "MCP003"]);
+    assert_eq!(all.wishes.skip, ["MCP002", "RDY112"]);
+    assert_eq!(all.wishes.wrapped, Wrapped::Never);
+    assert_eq!(
+        (all.wishes.timeout_ms, all.wishes.start_timeout_ms, all.wishes.budget_ms),
+        (7, 2_000, 180_000)
+    );
+    assert!(all.wishes.accept_wrapped && all.wishes.verbose && !all.wishes.may_color);
     let call = |name: &str, arguments: &str| Call {
         name: name.to_owned(),
         arguments: arguments.to_owned(),
     };
-    assert_eq!(all.calls, [call("add", "{\"a\": 1}"), call("a.b", "{}")]);
+    assert_eq!(all.wishes.calls, [call("add", "{\"a\": 1}"), call("a.b", "{}")]);
     assert_eq!(all.secrets, ["s3cret", "v=2"]);
     assert_eq!(all.launch.cwd, Some("/somewhere".into()));
     assert!(all.launch.env.contains(&("TOKEN".into(), "s3cret".into())));
     for (word, expected) in [("--wrapped", Wrapped::Always), ("--native-only", Wrapped::Never)] {
-        assert_eq!(options(&[word, "cat"]).wrapped, expected);
+        assert_eq!(options(&[word, "cat"]).wishes.wrapped, expected);
     }
     for (word, expected) in
         [("text", Format::Text), ("json", Format::Json), ("markdown", Format::Markdown)]
     {
-        assert_eq!(options(&["--format", word, "cat"]).format, expected);
+        assert_eq!(options(&["--format", word, "cat"]).wishes.format, expected);
     }
     for (word, expected) in [("error", FailOn::Error), ("warning", FailOn::Warning)] {
-        assert_eq!(options(&["--fail-on", word, "cat"]).fail_on, expected);
+        assert_eq!(options(&["--fail-on", word, "cat"]).wishes.fail_on, expected);
     }
 }
 
@@ -112,7 +125,7 @@ fn arguments_from_a_file_are_one_line() {
     fs::write(&file, "{\r\n  \"a\": \"x\\ny\"\n}\n").unwrap();
     let options = options(&["--call", &format!("add=@{}", file.display()), "cat"]);
     fs::remove_file(&file).unwrap();
-    assert_eq!(options.calls[0].arguments, "{    \"a\": \"x\\ny\" }");
+    assert_eq!(options.wishes.calls[0].arguments, "{    \"a\": \"x\\ny\" }");
 }
 
 #[test]

@@ -1,14 +1,12 @@
-//! The table of flags, and who is meant by a name.
+//! What a flag is, those that both command lines have, and who is meant by a name.
 
 use std::ffi::OsStr;
 
-use super::draft::{Draft, Rest, add_root, say_more, set_cwd, set_env, set_era};
+use super::draft::{Draft, Rest, set_cwd, set_env};
 use super::units::Unit;
 use super::{Request, UsageError};
-use crate::shell::Verbosity;
-use Group::{Messages, Protocol, Server};
+use Group::Server;
 use Takes::{Nothing, Text};
-use Unit::{Bytes, Count, Millis};
 
 /// Where a number goes.
 pub(super) enum Slot<'a> {
@@ -35,9 +33,6 @@ pub(super) struct Command {
     /// Checks what no single flag can, and makes it a request.
     pub(super) finish: fn(Draft, Rest<'_>) -> Result<Request, UsageError>,
 }
-
-/// The bridge.
-pub(super) const BRIDGE: Command = Command { flags: FLAGS, finish: Draft::finish };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Group {
@@ -93,52 +88,6 @@ pub(super) const INHERIT_ENV: Flag = Flag { default: "off", ..flag(Server, "inhe
 #[rustfmt::skip]
 pub(super) const CWD: Flag = Flag { value: "DIR", default: "ours", ..flag(Server, "cwd", Text(set_cwd),
     "working directory of COMMAND") };
-
-#[rustfmt::skip]
-pub(super) const FLAGS: &[Flag] = &[
-    ENV, INHERIT_ENV, CWD,
-    Flag { value: "PATH", default: "none", ..flag(Server, "root", Text(add_root),
-        "a directory to name when the server asks for roots (repeatable)") },
-    Flag { default: "off", ..flag(Server, "no-new-privs", Nothing(|draft| draft.no_new_privs = true),
-        "nothing that is started gains privileges, as by setuid (Linux)") },
-
-    Flag { value: "ERA", default: "auto", ..flag(Protocol, "protocol-version", Text(set_era),
-        "what COMMAND speaks: auto, legacy or 2026-07-28") },
-    Flag { default: "off", ..flag(Protocol, "hold-lane", Nothing(|draft| draft.settings.hold_lane = true),
-        "a call that waits for the client's input keeps others waiting") },
-    Flag { group: Protocol, ..number("parallel", Count, 1, |d| Slot::Size(&mut d.settings.limits.parallel),
-        "requests that run at once on the server") },
-    Flag { group: Protocol, ..number("cache-ttl-ms", Millis, 0, |d| Slot::Time(&mut d.settings.limits.cache_ttl_ms),
-        "how long clients may keep lists and reads") },
-
-    number("max-line-bytes", Bytes, 1, |d| Slot::Size(&mut d.settings.limits.line_bytes),
-        "longest line taken from either side"),
-    number("max-buffer-bytes", Bytes, 1, |d| Slot::Size(&mut d.settings.limits.buffer_bytes),
-        "bytes that wait in all, for a slow reader or for their turn"),
-    number("max-in-flight", Count, 1, |d| Slot::Size(&mut d.settings.limits.in_flight),
-        "accepted requests that are not answered yet"),
-    number("max-subscriptions", Count, 0, |d| Slot::Size(&mut d.settings.limits.subscriptions),
-        "open subscriptions/listen streams"),
-    number("max-subscription-uris", Count, 0, |d| Slot::Size(&mut d.settings.limits.subscription_uris),
-        "resource URIs one stream may name"),
-    number("mrtr-ttl-ms", Millis, 1, |d| Slot::Time(&mut d.settings.limits.mrtr_ttl_ms),
-        "how long a requestState can be answered"),
-    number("request-timeout-ms", Millis, 1, |d| Slot::Time(&mut d.settings.limits.request_timeout_ms),
-        "longest silence of a running request"),
-    number("max-request-ms", Millis, 1, |d| Slot::Time(&mut d.settings.limits.request_max_ms),
-        "longest run of a request"),
-    number("initialize-timeout-ms", Millis, 1, |d| Slot::Time(&mut d.settings.limits.initialize_timeout_ms),
-        "longest handshake"),
-    number("shutdown-grace-ms", Millis, 0, |d| Slot::Time(&mut d.settings.limits.shutdown_grace_ms),
-        "from closing the server's stdin to SIGKILL; SIGTERM after a third"),
-
-    Flag { short: Some('q'), ..flag(Messages, "quiet", Nothing(|draft| draft.verbosity = Verbosity::Quiet),
-        "errors only") },
-    Flag { short: Some('v'), ..flag(Messages, "verbose", Nothing(say_more),
-        "starts and ends, too; -vv: each message, shortened") },
-    Flag { short: Some('h'), ..flag(Messages, "help", Takes::Ask(|| Request::Help), "print this") },
-    Flag { short: Some('V'), ..flag(Messages, "version", Takes::Ask(|| Request::Version), "print the version") },
-];
 
 pub(super) fn lettered(flags: &'static [Flag], letter: char) -> Result<&'static Flag, UsageError> {
     flags

@@ -1,9 +1,10 @@
 //! `--help`, printed from the table.
 
+use super::bridge::BRIDGE;
 use super::check::CHECK;
 use super::draft::Draft;
 use super::environment::PASSED;
-use super::flags::{BRIDGE, Flag, Group, Slot, Takes};
+use super::flags::{Flag, Group, Slot, Takes};
 
 const WIDTH: usize = 80;
 

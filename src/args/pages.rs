@@ -1,9 +1,10 @@
 //! The tables as plain rows, for what is made of them outside of the program: the man page and the
 //! completions (`make pages`). The program itself calls none of this.
 
+use super::bridge::BRIDGE;
 use super::check::CHECK;
 use super::environment::PASSED;
-use super::flags::{BRIDGE, Flag, Group};
+use super::flags::{Flag, Group};
 use super::help::{BRIDGE_GROUPS, CHECK_GROUPS, default};
 
 /// An option, in the words of `--help`.

@@ -1,6 +1,6 @@
 use std::os::unix::ffi::OsStringExt;
 
-use super::flags::FLAGS;
+use super::bridge::BRIDGE;
 use super::*;
 use crate::bridge::{Limits, ServerEra};
 
@@ -240,7 +240,7 @@ fn help_fits_and_shows_all() {
         assert!(line.chars().count() <= 80, "{line}");
         assert_eq!(line, line.trim_end());
     }
-    for flag in FLAGS {
+    for flag in BRIDGE.flags {
         assert!(text.contains(&format!("--{}", flag.name)), "{}", flag.name);
     }
     for part in

@@ -1,40 +1,43 @@
 //! What changes for clients when a server is wrapped: names and sentences.
 
-/// The sentence for an entry of `changes`.
-#[derive(Debug)]
-pub(super) struct ChangeText {
-    /// Its name, see [`Change::id`](super::model::Change::id).
-    pub(super) id: &'static str,
-    /// One sentence for the person.
-    pub(super) text: &'static str,
+/// Something that changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changed {
+    SharedSession,
+    SerialCalls,
+    QuestionsAsInput,
+    AmbientQuestionRefused,
+    RootsFrozen,
+    LogPerRequest,
+    SubscribeViaListen,
+    TasksDriven,
+    CacheDefaults,
+    ErrorCodesMapped,
+    MethodsLocal,
+    StdoutFiltered,
+    RestartOnExit,
 }
 
-/// All changes.
-#[rustfmt::skip]
-static CHANGES: [ChangeText; 13] = [
-    change("shared-session", "all requests share one legacy session"),
-    change("serial-calls", "tool calls run one at a time (--parallel)"),
-    change("questions-as-input", "questions arrive as input_required, and the call is sent again with the answers"),
-    change("ambient-question-refused", "questions outside a call are refused, or wait for the next call"),
-    change("roots-frozen", "the server is not told when roots change"),
-    change("log-per-request", "the log level comes with each request; logs outside a call are dropped"),
-    change("subscribe-via-listen", "resource updates come through subscriptions/listen"),
-    change("tasks-driven", "tasks are polled here; the client waits for the result"),
-    change("cache-defaults", "results are marked ttlMs 0, private (--cache-ttl-ms)"),
-    change("error-codes-mapped", "old error codes become those of 2026-07-28"),
-    change("methods-local", "methods that the server did not announce are refused here, with -32601"),
-    change("stdout-filtered", "lines that are no messages are dropped, with a warning"),
-    change("restart-on-exit", "a server that ends is started again for the next request"),
-];
-
-const fn change(id: &'static str, text: &'static str) -> ChangeText {
-    ChangeText { id, text }
-}
-
-/// The change of this id.
-#[must_use]
-pub(super) fn find(id: &str) -> Option<&'static ChangeText> {
-    CHANGES.iter().find(|change| change.id == id)
+impl Changed {
+    /// Its name in reports, and one sentence for the person.
+    #[rustfmt::skip]
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Changed::SharedSession => ("shared-session", "all requests share one legacy session"),
+            Changed::SerialCalls => ("serial-calls", "tool calls run one at a time (--parallel)"),
+            Changed::QuestionsAsInput => ("questions-as-input", "questions arrive as input_required, and the call is sent again with the answers"),
+            Changed::AmbientQuestionRefused => ("ambient-question-refused", "questions outside a call are refused, or wait for the next call"),
+            Changed::RootsFrozen => ("roots-frozen", "the server is not told when roots change"),
+            Changed::LogPerRequest => ("log-per-request", "the log level comes with each request; logs outside a call are dropped"),
+            Changed::SubscribeViaListen => ("subscribe-via-listen", "resource updates come through subscriptions/listen"),
+            Changed::TasksDriven => ("tasks-driven", "tasks are polled here; the client waits for the result"),
+            Changed::CacheDefaults => ("cache-defaults", "results are marked ttlMs 0, private (--cache-ttl-ms)"),
+            Changed::ErrorCodesMapped => ("error-codes-mapped", "old error codes become those of 2026-07-28"),
+            Changed::MethodsLocal => ("methods-local", "methods that the server did not announce are refused here, with -32601"),
+            Changed::StdoutFiltered => ("stdout-filtered", "lines that are no messages are dropped, with a warning"),
+            Changed::RestartOnExit => ("restart-on-exit", "a server that ends is started again for the next request"),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -42,20 +45,29 @@ mod tests {
     use super::*;
 
     const PAGE: &str = include_str!("../../docs/check.md");
-
-    #[test]
-    fn ids_are_unique_and_found() {
-        for (at, entry) in CHANGES.iter().enumerate() {
-            assert_eq!(CHANGES.iter().position(|other| other.id == entry.id), Some(at));
-            assert_eq!(find(entry.id).map(|found| found.text), Some(entry.text));
-        }
-        assert!(find("").is_none());
-    }
+    #[rustfmt::skip]
+    const ALL: [Changed; 13] = [
+        Changed::SharedSession,
+        Changed::SerialCalls,
+        Changed::QuestionsAsInput,
+        Changed::AmbientQuestionRefused,
+        Changed::RootsFrozen,
+        Changed::LogPerRequest,
+        Changed::SubscribeViaListen,
+        Changed::TasksDriven,
+        Changed::CacheDefaults,
+        Changed::ErrorCodesMapped,
+        Changed::MethodsLocal,
+        Changed::StdoutFiltered,
+        Changed::RestartOnExit,
+    ];
 
     #[test]
     fn the_page_tells_them() {
-        for ChangeText { id, text } in &CHANGES {
+        for (id, text) in ALL.map(Changed::words) {
             assert!(PAGE.contains(&format!("\n| `{id}` | {text} |\n")), "docs/check.md lacks {id}");
+            let same = ALL.iter().filter(|other| other.words().0 == id);
+            assert_eq!(same.count(), 1, "{id}");
         }
     }
 }

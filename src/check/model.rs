@@ -1,9 +1,9 @@
 //! What a check comes to: outcomes of rules, and the report that is made of them.
 //!
-//! Plain data: `probe` gathers, `rules` judge, `report` prints.
+//! Plain data: `probe` gathers, `judge` judges, `conclude` puts it together, `report` prints.
 
 use super::rules::Rule;
-use crate::message::writer::quoted;
+use crate::shell::How;
 
 /// How a rule came out in one column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,6 +190,25 @@ pub struct Sdk {
     pub is_modern: Option<bool>,
 }
 
+impl Sdk {
+    /// What it calls itself.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        match self.name {
+            "typescript" => "TypeScript SDK",
+            "python" => "Python SDK",
+            "rust" => "rmcp",
+            other => other,
+        }
+    }
+
+    /// What stands before its name: the look of its lines is no proof.
+    #[must_use]
+    pub fn doubt(&self) -> &'static str {
+        if self.why == "wire" { "looks like " } else { "" }
+    }
+}
+
 /// Something that is different for clients when the server is wrapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
@@ -201,11 +220,61 @@ pub struct Change {
     pub because: String,
 }
 
+/// What older revisions have and 2026-07-28 has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gone {
+    /// A ping that the server sends.
+    ServerPing,
+    /// The server asks for roots.
+    Roots,
+    /// The server asks for a completion.
+    Sampling,
+    /// The server asks the person.
+    Elicitation,
+    /// Several messages in one array.
+    Batches,
+    /// Log messages, and the capability.
+    Logging,
+    /// Progress that nobody asked for.
+    Progress,
+    /// A change of a list told outside a stream.
+    ListChanged,
+    /// Subscriptions to a resource.
+    Subscribe,
+    /// Tasks of the core.
+    Tasks,
+    /// Completions that no capability announces.
+    Completions,
+    /// Experimental capabilities.
+    Experimental,
+}
+
+impl Gone {
+    /// Its name in reports.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Gone::ServerPing => "ping from the server",
+            Gone::Roots => "roots/list",
+            Gone::Sampling => "sampling",
+            Gone::Elicitation => "elicitation",
+            Gone::Batches => "batches",
+            Gone::Logging => "logging",
+            Gone::Progress => "progress without token",
+            Gone::ListChanged => "listChanged outside listen",
+            Gone::Subscribe => "resources.subscribe",
+            Gone::Tasks => "tasks",
+            Gone::Completions => "completions without capability",
+            Gone::Experimental => "experimental",
+        }
+    }
+}
+
 /// A feature that 2026-07-28 does not have, in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feature {
-    /// Its name, for instance `logging`.
-    pub name: &'static str,
+    /// Which one.
+    pub what: Gone,
     /// Was it seen at work, and not only declared?
     pub is_observed: bool,
     /// The child that showed it.
@@ -227,8 +296,8 @@ pub struct ChildNote {
     pub frames: usize,
     /// Its exit status; `None` where a signal ended it.
     pub exit: Option<i32>,
-    /// How it ended: `stdin closed`, `by itself`, `SIGTERM`, `SIGKILL`.
-    pub ended: &'static str,
+    /// What ended it.
+    pub ended: How,
 }
 
 /// Everything a report shows.
@@ -283,110 +352,9 @@ impl Report {
     }
 }
 
-/// Values shorter than this are not looked for: they would hide half of every text.
-const LEAST_SECRET: usize = 4;
-
-/// All spellings of values that must not be shown.
+/// Milliseconds as seconds with one decimal.
 #[must_use]
-pub fn spellings(values: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    // The longest first: one may be the beginning of another.
-    let mut add = |text: &str| {
-        let at = all.iter().position(|other| other.len() < text.len());
-        all.insert(at.unwrap_or(all.len()), text.to_owned());
-    };
-    // A value of several lines may come line by line.
-    let lines = values.iter().flat_map(|value| value.lines().chain([&**value]));
-    for value in lines.filter(|value| value.len() >= LEAST_SECRET) {
-        add(value);
-        // As JSON writers spell it: ours, those that escape slashes, those that keep to ASCII.
-        let quoted = quoted(value);
-        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-        let ascii = ascii_json(inner);
-        for spelling in [inner, &ascii] {
-            add(spelling);
-            add(&spelling.split('/').collect::<Vec<_>>().join("\\/"));
-        }
-    }
-    all
-}
-
-/// The inside of a JSON string, with nothing but ASCII in it.
-fn ascii_json(inner: &str) -> String {
-    let mut out = String::new();
-    for c in inner.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
-    }
-    out
-}
-
-/// A text in which none of these values stands.
-#[must_use]
-pub fn masked(text: &str, secrets: &[String]) -> String {
-    let mut text = text.to_owned();
-    for secret in secrets {
-        if text.contains(&**secret) {
-            text = text.replace(&**secret, "***");
-        }
-    }
-    text
-}
-
-/// Server text that may be shown: without control and direction characters, of
-/// [`SHOWN`](crate::bounds::SHOWN) characters at most.
-#[must_use]
-pub fn clean(text: &str) -> String {
-    let is_bad = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
-    let mut out: String = text
-        .chars()
-        .map(|c| if c.is_whitespace() { ' ' } else { c })
-        .filter(|c| !is_bad(*c))
-        .take(crate::bounds::SHOWN)
-        .collect();
-    if text.chars().nth(crate::bounds::SHOWN).is_some() {
-        out.push_str("...");
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_hidden_in_all_spellings() {
-        let secrets = spellings(&[
-            "abcd".into(),
-            "abcdef/\"\u{e9}".into(),
-            "xyz".into(),
-            "one11\ntwo22".into(),
-        ]);
-        for (text, expected) in [
-            ("abcd abcdef/\"\u{e9}", "*** ***"),
-            ("\"abcdef/\\\"\u{e9}\"", "\"***\""),
-            ("\"abcdef\\/\\\"\\u00e9\"", "\"***\""),
-            ("xyz", "xyz"),
-            ("one11", "***"),
-            ("one11\ntwo22", "***"),
-            ("abc", "abc"),
-        ] {
-            assert_eq!(masked(text, &secrets), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn server_text_is_clean_and_short() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\nd"), "a[31mbc d");
-        let long = "x".repeat(crate::bounds::SHOWN + 1);
-        assert_eq!(clean(&long).len(), crate::bounds::SHOWN + 3);
-    }
+pub fn tenths(ms: u64) -> String {
+    let tenths = ms.saturating_add(50) / 100;
+    [&*(tenths / 10).to_string(), ".", &*(tenths % 10).to_string()].concat()
 }

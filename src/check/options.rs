@@ -56,6 +56,15 @@ pub struct Call {
 pub struct Options {
     /// The command, and what it finds around it.
     pub launch: Launch,
+    /// What was given with `--env`, by name and value, so that no value is ever shown.
+    pub secrets: Vec<String>,
+    /// All else.
+    pub wishes: Wishes,
+}
+
+/// What concerns only the check.
+#[derive(Clone, Debug)]
+pub struct Wishes {
     /// `--format`.
     pub format: Format,
     /// `--output`: where the report goes instead of stdout.
@@ -84,6 +93,25 @@ pub struct Options {
     pub may_color: bool,
     /// `--anchor`: the file that findings are shown at.
     pub anchor: Option<PathBuf>,
-    /// What was given with `--env`, by name and value, so that no value is ever shown.
-    pub secrets: Vec<String>,
+}
+
+impl Default for Wishes {
+    fn default() -> Self {
+        Wishes {
+            format: Format::default(),
+            output: None,
+            only: Vec::new(),
+            skip: Vec::new(),
+            fail_on: FailOn::default(),
+            accept_wrapped: false,
+            wrapped: Wrapped::default(),
+            calls: Vec::new(),
+            timeout_ms: 5_000,
+            start_timeout_ms: 10_000,
+            budget_ms: 60_000,
+            verbose: false,
+            may_color: true,
+            anchor: None,
+        }
+    }
 }

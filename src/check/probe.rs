@@ -6,18 +6,21 @@
 //!  D  a version that does not exist      E...  replacements, and one for each --call
 //! ```
 
-use super::model::{Era, spellings};
-use super::options::Options;
+use super::STDERR_BYTES;
+use super::digest::sha256;
+use super::envelope::{CLIENT_INFO, Envelope};
+use super::model::Era;
+use super::options::{Call, Options};
+use super::secrets::masked_start;
 use super::seen::{CallSeen, Listen, Listing, Probe, Reply, Seen};
-use super::talk::{Envelope, Talk};
+use super::talk::{Exchange, Talk};
 use crate::message::equal::same_value;
 use crate::message::list::array;
 use crate::message::object::Object;
 use crate::message::vocabulary::{code, key};
 use crate::message::writer::quoted;
 use crate::shell::Launch;
-use crate::shell::keeper::Keeper;
-use std::borrow::Cow;
+use crate::shell::keeper::{How, Keeper};
 
 /// Processes that may replace one that ended or hung.
 const MOST_REPLACEMENTS: usize = 6;
@@ -27,6 +30,9 @@ const MOST_PAGES: usize = 20;
 
 /// Items of a list after which no further page is read.
 const MOST_ITEMS: usize = 10_000;
+
+/// Bytes of an item's name above which its sum stands for it: names are compared and never shown.
+const LONG_NAME: usize = 256;
 
 /// How long a main process may take to end once its input is closed, and any other, in milliseconds.
 const MAIN_ENDS_MS: u64 = 2_000;
@@ -78,10 +84,7 @@ pub(super) fn column(
     absent: &str,
     say: &mut dyn FnMut(&str),
 ) -> Result<Seen, i32> {
-    let mut talk = Talk::new(keeper, launch, options.budget_ms, spellings(&options.secrets));
-    talk.timeout_ms = options.timeout_ms;
-    talk.start_timeout_ms = options.start_timeout_ms;
-    talk.seen.is_wrapped = is_wrapped;
+    let talk = Talk::new(keeper, launch, &options.wishes, &options.secrets, is_wrapped);
     let mut column = Column {
         talk,
         options,
@@ -91,18 +94,21 @@ pub(super) fn column(
         is_legacy_path: false,
     };
     column.run();
-    let Talk { mut seen, stopped, keeper, .. } = column.talk;
+    let Talk { mut seen, keeper, .. } = column.talk;
     let era = seen.era;
     seen.marks.note_era(era);
-    seen.last_stderr = keeper.stderr_lines().pop().unwrap_or_default();
-    stopped.map_or(Ok(seen), Err)
+    let last = keeper.stderr_lines().pop().unwrap_or_default();
+    seen.last_stderr = masked_start(&last, STDERR_BYTES, &seen.secrets);
+    keeper.stopped().map_or(Ok(seen), Err)
 }
 
 impl Column<'_> {
     fn run(&mut self) {
-        if !self.open_modern() {
+        (self.say)("server/discover");
+        if !self.talk.start(Some('A')) {
             return;
         }
+        self.open_modern();
         let probes_on_a = self.talk.seen.era.is_modern() || self.talk.seen.lists_at_once();
         if probes_on_a {
             self.probes();
@@ -129,26 +135,23 @@ impl Column<'_> {
 
     // ---- A ----
 
-    /// Discover, the lists, the first one again. False where the command cannot be started.
-    fn open_modern(&mut self) -> bool {
-        (self.say)("server/discover");
-        if !self.talk.start(Some('A')) {
-            return false;
-        }
+    /// Discover, the lists, the first one again.
+    fn open_modern(&mut self) {
         let discover = self.talk.ask("server/discover", "", Envelope::Whole);
-        let is_discovered = discover.result().is_some_and(|result| {
+        let is_discovered = discover.as_ref().and_then(Probe::result).is_some_and(|result| {
             result.get("supportedVersions").is_some() || result.get("capabilities").is_some()
         });
-        self.seen().discover = Some(discover);
+        self.seen().discover = discover;
         if is_discovered {
             self.seen().era = Era::Modern;
         }
         for list in self.promised() {
             (self.say)(list.method);
-            if !self.talk.has_child() && !self.replace() {
+            let listing = if self.finds_child() { self.list(list, Envelope::Whole) } else { None };
+            let Some(listing) = listing else {
+                self.seen().lacks_list = true;
                 break;
-            }
-            let listing = self.list(list, Envelope::Whole);
+            };
             let is_silent = matches!(listing.probe.reply, Reply::Silence(_));
             let has_type =
                 listing.probe.result().is_some_and(|result| result.get("resultType").is_some());
@@ -162,9 +165,8 @@ impl Column<'_> {
         }
         let first = self.first_list();
         if self.talk.seen.lists_at_once() && self.talk.has_child() {
-            self.seen().again = Some(self.list_now(first, Envelope::Whole));
+            self.seen().again = self.list_now(first, Envelope::Whole);
         }
-        true
     }
 
     /// The lists that are advertised, or that of tools where nothing is known.
@@ -186,17 +188,19 @@ impl Column<'_> {
         self.promised().first().copied().unwrap_or(&LISTS[0])
     }
 
-    fn list_now(&mut self, list: &'static List, envelope: Envelope<'_>) -> Listing {
+    fn list_now(&mut self, list: &'static List, envelope: Envelope<'_>) -> Option<Listing> {
         (self.say)(list.method);
         self.list(list, envelope)
     }
 
-    /// All pages of a list.
-    fn list(&mut self, list: &'static List, envelope: Envelope<'_>) -> Listing {
-        let probe = self.talk.ask(list.method, "", envelope);
+    /// All pages of a list; `None` where there was no time for all of them.
+    fn list(&mut self, list: &'static List, envelope: Envelope<'_>) -> Option<Listing> {
+        let probe = self.talk.ask_whole(list.method, "", envelope)?;
+        let mut has_tasks = false;
         let tools = probe.result().and_then(|result| array(result.get("tools")?));
         for tool in tools.into_iter().flatten() {
             self.talk.seen.marks.note_tool(tool);
+            has_tasks |= may_be_task(tool);
         }
         let mut names = names_of(&probe, list);
         let mut cursor = cursor_of(&probe);
@@ -205,37 +209,33 @@ impl Column<'_> {
                 break;
             }
             let (Some(known), Some(next)) = (&mut names, cursor.take()) else { break };
-            let page = self.talk.ask(list.method, &format!("\"cursor\":{next}"), envelope);
+            let page = self.talk.ask_whole(list.method, &format!("\"cursor\":{next}"), envelope)?;
             let Some(more) = names_of(&page, list) else { break };
             known.extend(more);
             cursor = cursor_of(&page);
         }
-        let mut listing = Listing { probe, names };
+        let mut listing = Listing { probe: probe.bounded(), names, has_tasks };
         // A server need not have templates, and says so in its own way.
         if list.member == "resourceTemplates"
             && listing.probe.code() == Some(code::METHOD_NOT_FOUND)
         {
             listing.names = Some(Vec::new());
         }
-        listing
+        Some(listing)
     }
 
     // ---- B, C, D ----
 
     fn stand_alone(&mut self) {
-        if self.talk.is_out_of_time() || !self.talk.start(Some('B')) {
+        if !self.talk.start(Some('B')) {
             return;
         }
-        let listing = self.list_now(self.first_list(), Envelope::Whole);
-        self.seen().alone = Some(listing);
+        self.seen().alone = self.list_now(self.first_list(), Envelope::Whole);
         self.end(false);
     }
 
     /// The handshake of old, and what works behind it.
     fn open_legacy(&mut self, with_probes: bool) {
-        if self.talk.is_out_of_time() {
-            return;
-        }
         (self.say)("initialize");
         if !self.talk.start(Some('C')) {
             return;
@@ -245,11 +245,9 @@ impl Column<'_> {
             let modern = self.talk.seen.era.is_modern();
             self.seen().era = if modern { Era::Dual } else { Era::Legacy };
             let first = self.first_list();
-            let plain = self.list_now(first, Envelope::None);
-            self.seen().plain = Some(plain);
+            self.seen().plain = self.list_now(first, Envelope::None);
             if !self.talk.seen.lists_at_once() {
-                let enveloped = self.list_now(first, Envelope::Whole);
-                self.seen().enveloped = Some(enveloped);
+                self.seen().enveloped = self.list_now(first, Envelope::Whole);
             }
             self.is_legacy_path = true;
             if with_probes {
@@ -265,14 +263,13 @@ impl Column<'_> {
     /// True where it was accepted.
     fn shake_hands(&mut self) -> bool {
         self.talk.speak_legacy();
-        let params = concat!(
-            "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"roots\":{\"listChanged\":true},",
-            "\"sampling\":{},\"elicitation\":{}},\"clientInfo\":{\"name\":\"mcp-uplift-check\",",
-            "\"version\":\"",
-            env!("CARGO_PKG_VERSION"),
-            "\"}"
+        let capabilities = r#"{"roots":{"listChanged":true},"sampling":{},"elicitation":{}}"#;
+        let params = format!(
+            "\"protocolVersion\":\"2025-11-25\",\"capabilities\":{capabilities},\"clientInfo\":{CLIENT_INFO}"
         );
-        let probe = self.talk.ask("initialize", params, Envelope::None);
+        let Some(probe) = self.talk.ask("initialize", &params, Envelope::None) else {
+            return false;
+        };
         let is_accepted = probe.result().is_some_and(|r| r.get("protocolVersion").is_some());
         if self.talk.seen.initialize.is_none() {
             self.seen().initialize = Some(probe);
@@ -284,13 +281,12 @@ impl Column<'_> {
     }
 
     fn ask_for_version(&mut self) {
-        if self.talk.is_out_of_time() || !self.talk.start(Some('D')) {
+        if !self.talk.start(Some('D')) {
             return;
         }
         let method = self.first_list().method;
         (self.say)("a version that does not exist");
-        let probe = self.talk.ask(method, "", Envelope::Version("1999-01-01"));
-        self.seen().version = Some(probe);
+        self.seen().version = self.talk.ask(method, "", Envelope::Version("1999-01-01"));
         self.end(false);
     }
 
@@ -337,11 +333,11 @@ impl Column<'_> {
         members: &str,
         envelope: Envelope<'_>,
     ) -> Option<Probe> {
-        if self.talk.is_out_of_time() || (!self.talk.has_child() && !self.replace()) {
+        if !self.finds_child() {
             return None;
         }
         (self.say)(method);
-        let probe = self.talk.ask(method, members, envelope);
+        let probe = self.talk.ask(method, members, envelope)?;
         if matches!(probe.reply, Reply::Silence(_)) {
             self.see_whether_it_lives();
         }
@@ -356,9 +352,18 @@ impl Column<'_> {
         let works = self.talk.seen.lists_at_once() || self.is_legacy_path;
         let method = if works { self.first_list().method } else { "server/discover" };
         let never_worked = !works && !self.talk.seen.era.is_modern();
-        if never_worked || self.talk.ask(method, "", Envelope::Whole).is_unanswered() {
+        let lives = |column: &mut Self| {
+            let probe = column.talk.ask(method, "", Envelope::Whole);
+            probe.is_some_and(|probe| !probe.is_unanswered())
+        };
+        if never_worked || !lives(self) {
             self.talk.end(0);
         }
+    }
+
+    /// Is there a process to ask, and time to do it?
+    fn finds_child(&mut self) -> bool {
+        !self.talk.is_out_of_time() && (self.talk.has_child() || self.replace())
     }
 
     fn replace(&mut self) -> bool {
@@ -371,11 +376,12 @@ impl Column<'_> {
     }
 
     fn listen(&mut self, filter: &Filter) {
-        if self.talk.is_out_of_time() || (!self.talk.has_child() && !self.replace()) {
+        if !self.finds_child() {
             return;
         }
         (self.say)("subscriptions/listen");
-        let (probe, acknowledged, id) = self.talk.listen(&filter.text);
+        let Some(exchange) = self.talk.listen(&filter.text) else { return };
+        let Exchange { probe, acknowledged, id } = exchange;
         let fault = match &acknowledged {
             Some(params) => listen_fault(params, &id, filter),
             None if probe.is_result() => Some("a result before any acknowledgement".to_owned()),
@@ -398,33 +404,40 @@ impl Column<'_> {
         let how = self.talk.end(if is_main { MAIN_ENDS_MS } else { OTHER_ENDS_MS });
         if is_main {
             self.seen().was_ended = true;
-            self.seen().outlives_input = how.starts_with("SIG");
+            self.seen().outlives_input = matches!(how, Some(How::Sigterm | How::Sigkill));
         }
     }
 
     // ---- tools that may be called ----
 
     fn call_tools(&mut self) {
-        for call in &self.options.calls {
-            if self.talk.is_out_of_time() || !self.talk.start(None) {
-                return;
-            }
-            (self.say)("tools/call");
-            let asked_before = self.talk.seen.asked.len();
-            let members =
-                format!("\"name\":{},\"arguments\":{}", quoted(&call.name), call.arguments);
-            let first = self.talk.ask("tools/call", &members, Envelope::Whole);
-            let wanted = first.error().filter(|_| first.code() == Some(code::MISSING_CAPABILITY));
-            let wanted = wanted
-                .and_then(|error| error.object("data"))
-                .and_then(|data| data.get("requiredCapabilities").map(str::to_owned));
-            let second = wanted.filter(|_| self.talk.has_child()).map(|capabilities| {
-                self.talk.ask("tools/call", &members, Envelope::With(&capabilities))
-            });
-            let was_asked = self.talk.seen.asked.len() > asked_before;
-            self.seen().calls.push(CallSeen { first, second, was_asked });
+        for call in &self.options.wishes.calls {
+            let seen = if self.talk.start(None) { self.call(call) } else { None };
+            let Some(seen) = seen else {
+                self.seen().lacks_call = true;
+                break;
+            };
+            self.seen().calls.push(seen);
             self.end(false);
         }
+        self.end(false);
+    }
+
+    fn call(&mut self, call: &Call) -> Option<CallSeen> {
+        (self.say)("tools/call");
+        let asked_before = self.talk.seen.asked.len();
+        let members = format!("\"name\":{},\"arguments\":{}", quoted(&call.name), call.arguments);
+        let first = self.talk.ask("tools/call", &members, Envelope::Whole)?;
+        let wanted = first.error().filter(|_| first.code() == Some(code::MISSING_CAPABILITY));
+        let wanted = wanted
+            .and_then(|error| error.object("data"))
+            .and_then(|data| data.get("requiredCapabilities").map(str::to_owned));
+        let second = match wanted.filter(|_| self.talk.has_child()) {
+            Some(wanted) => Some(self.talk.ask("tools/call", &members, Envelope::With(&wanted))?),
+            None => None,
+        };
+        let was_asked = self.talk.seen.asked.len() > asked_before;
+        Some(CallSeen { first, second, was_asked })
     }
 }
 
@@ -476,9 +489,17 @@ fn names_of(probe: &Probe, list: &List) -> Option<Vec<String>> {
     let items = array(result.get(list.member)?)?;
     let name = |item: &str| {
         let item = Object::parse(item).unwrap_or_default();
-        item.string(list.name).map(Cow::into_owned).unwrap_or_default()
+        let name = item.string(list.name).unwrap_or_default();
+        if name.len() > LONG_NAME { sha256(&name) } else { name.into_owned() }
     };
     Some(items.take(MOST_ITEMS).map(name).collect())
+}
+
+/// Does a tool say that it may be run as a task of 2025-11-25?
+fn may_be_task(tool: &str) -> bool {
+    let execution = Object::parse(tool).and_then(|tool| tool.object("execution"));
+    let support = execution.and_then(|execution| execution.string("taskSupport"));
+    matches!(support.as_deref(), Some("optional" | "required"))
 }
 
 fn cursor_of(probe: &Probe) -> Option<String> {

@@ -25,7 +25,7 @@ const FASTMCP: &str = "fastmcp 4.x";
 
 /// Marks of SDKs in what a server wrote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
+pub(super) struct Marks {
     /// A result began with `{"result":`.
     has_result_first: bool,
     /// A result began otherwise.
@@ -49,7 +49,7 @@ pub struct Marks {
 
 impl Marks {
     /// A line of the server as it came; whatever is no answer leaves no mark.
-    pub fn note_line(&mut self, text: &str) {
+    pub(super) fn note_line(&mut self, text: &str) {
         let Some(line) = Object::parse(text).filter(|line| line.get("id").is_some()) else {
             return;
         };
@@ -65,7 +65,7 @@ impl Marks {
     }
 
     /// An entry of a list of tools, raw.
-    pub fn note_tool(&mut self, tool: &str) {
+    pub(super) fn note_tool(&mut self, tool: &str) {
         let Some(tool) = Object::parse(tool) else { return };
         let support = tool.object("execution").and_then(|execution| execution.get("taskSupport"));
         self.forbids_tasks |= support == Some(r#""forbidden""#);
@@ -74,7 +74,7 @@ impl Marks {
     }
 
     /// An error that answered a request for `method`; `message` and `data` are raw.
-    pub fn note_error(
+    pub(super) fn note_error(
         &mut self,
         code: i64,
         message: Option<&str>,
@@ -96,14 +96,13 @@ impl Marks {
     }
 
     /// Which protocol the server turned out to speak. It tells releases with the same marks apart.
-    pub fn note_era(&mut self, era: Era) {
+    pub(super) fn note_era(&mut self, era: Era) {
         self.era = era;
     }
 }
 
 /// The SDK that these marks belong to.
-#[must_use]
-pub fn of_wire(marks: &Marks) -> Option<Sdk> {
+pub(super) fn of_wire(marks: &Marks) -> Option<Sdk> {
     // The order of members is a mark of its own, which all other SDKs lack.
     let is_typescript = marks.has_result_first;
     let is_mixed = marks.has_result_later || marks.has_odd_error || !marks.has_plain_error;
@@ -133,8 +132,7 @@ pub fn of_wire(marks: &Marks) -> Option<Sdk> {
 
 /// Name and version of the TypeScript SDK that a script gets: of the nearest `node_modules` that
 /// has one. `None` where that has two, since the script may use either.
-#[must_use]
-pub fn package_near(script: &Path) -> Option<(String, String)> {
+pub(super) fn package_near(script: &Path) -> Option<(String, String)> {
     let is_script = |end: &OsStr| ["js", "mjs", "cjs", "ts"].iter().any(|known| end == *known);
     // As Node does: a link, for instance of a folder of commands, counts as the file it leads to.
     let real = fs::canonicalize(script).ok()?;
@@ -166,8 +164,7 @@ fn package_in(folder: &Path) -> Option<(String, String)> {
 
 /// The SDK whose package is near a script that `words` (COMMAND and its arguments) name; `cwd` is
 /// where the command will run.
-#[must_use]
-pub fn of_command(words: &[String], cwd: Option<&Path>) -> Option<Sdk> {
+pub(super) fn of_command(words: &[String], cwd: Option<&Path>) -> Option<Sdk> {
     let place = |word: &String| cwd.map_or_else(|| PathBuf::from(word), |cwd| cwd.join(word));
     let (package, version) = words.iter().find_map(|word| package_near(&place(word)))?;
     let major = version.split('.').next();
@@ -181,8 +178,7 @@ pub fn of_command(words: &[String], cwd: Option<&Path>) -> Option<Sdk> {
 }
 
 /// What package and lines say together: the package, unless the lines contradict it.
-#[must_use]
-pub fn agreed(package: Option<Sdk>, wire: Option<Sdk>) -> Option<Sdk> {
+pub(super) fn agreed(package: Option<Sdk>, wire: Option<Sdk>) -> Option<Sdk> {
     let (Some(one), Some(other)) = (package, wire) else { return package.or(wire) };
     let is_line_same = one.line == other.line || one.line.is_empty() || other.line.is_empty();
     (one.name == other.name && is_line_same).then_some(one)
@@ -191,7 +187,6 @@ pub fn agreed(package: Option<Sdk>, wire: Option<Sdk>) -> Option<Sdk> {
 /// What to do with one SDK.
 struct Stack {
     name: &'static str,
-    title: &'static str,
     /// From a release before 2026-07-28.
     upgrade: &'static str,
     /// With a release that serves it.
@@ -200,13 +195,13 @@ struct Stack {
 
 #[rustfmt::skip]
 static STACKS: [Stack; 3] = [
-    Stack { name: "typescript", title: "TypeScript SDK",
+    Stack { name: "typescript",
         upgrade: "move to @modelcontextprotocol/server 2.x: split packages, registerTool, and a factory for serveStdio instead of a transport",
         start: "hand a factory to serveStdio; a StdioServerTransport connected by hand stays legacy" },
-    Stack { name: "python", title: "Python SDK",
+    Stack { name: "python",
         upgrade: "move to mcp 2.x, where FastMCP became MCPServer (mcp.server.mcpserver); from fastmcp, to fastmcp 4.x",
         start: "start it with run(), which serves both eras" },
-    Stack { name: "rust", title: "rmcp",
+    Stack { name: "rust",
         upgrade: "raise rmcp to 3.x; state of a call moves to requestState",
         start: "start it with serve(stdio()), which serves both eras" },
 ];
@@ -224,8 +219,7 @@ fn gap(rule: &Rule, sdk: Option<&Sdk>) -> Option<&'static str> {
 }
 
 /// Who mends a finding of `rule`.
-#[must_use]
-pub fn owner(rule: &Rule, sdk: Option<&Sdk>) -> Owner {
+pub(super) fn owner(rule: &Rule, sdk: Option<&Sdk>) -> Owner {
     if gap(rule, sdk).is_some() {
         return Owner::Sdk;
     }
@@ -237,8 +231,7 @@ pub fn owner(rule: &Rule, sdk: Option<&Sdk>) -> Owner {
 }
 
 /// How a finding of `rule` is mended; `owner` is what [`owner`] said.
-#[must_use]
-pub fn fix(rule: &Rule, sdk: Option<&Sdk>, owner: Owner) -> String {
+pub(super) fn fix(rule: &Rule, sdk: Option<&Sdk>, owner: Owner) -> String {
     let by_hand = rule.by_hand;
     if let Some(gap) = gap(rule, sdk) {
         let rest = if gap.ends_with(' ') { by_hand } else { "" };
@@ -252,14 +245,13 @@ pub fn fix(rule: &Rule, sdk: Option<&Sdk>, owner: Owner) -> String {
     let Some((stack, sdk)) = stack else {
         return ["if you use an SDK, upgrade it; otherwise ", by_hand].concat();
     };
-    let looks = if sdk.why == "wire" { "looks like " } else { "" };
     let space = if sdk.line.is_empty() { "" } else { " " };
     let [middle, advice, joint, rest] = match owner {
         Owner::Sdk => [": ", stack.upgrade, "", ""],
         Owner::Server => [", which serves 2026-07-28: ", stack.start, "; if it is: ", by_hand],
         Owner::Unknown => [": ", stack.upgrade, "; if it is that already: ", stack.start],
     };
-    [looks, stack.title, space, sdk.line, middle, advice, joint, rest].concat()
+    [sdk.doubt(), sdk.title(), space, sdk.line, middle, advice, joint, rest].concat()
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! What was seen of a server in one column: the raw material of the rules.
 
-use super::model::{ChildNote, Era, Feature, Frame, clean, masked};
+use super::excerpt::excerpt;
+use super::model::{ChildNote, Era, Feature, Frame, tenths};
 use super::sdk::Marks;
+use super::secrets::{clean, masked};
 use crate::message::object::Object;
 use crate::message::value::string;
 
@@ -57,6 +59,16 @@ impl Probe {
         }
     }
 
+    /// Without the bulk of a large answer, which no rule needs.
+    pub(super) fn bounded(mut self) -> Self {
+        self.reply = match self.reply {
+            Reply::Result(raw) => Reply::Result(excerpt(raw)),
+            Reply::Error(raw) => Reply::Error(excerpt(raw)),
+            other @ (Reply::Silence(_) | Reply::Exited) => other,
+        };
+        self
+    }
+
     /// Was it answered with a result at all?
     pub(super) fn is_result(&self) -> bool {
         matches!(self.reply, Reply::Result(_))
@@ -83,12 +95,10 @@ impl Probe {
     }
 }
 
-/// Milliseconds as seconds, with a fraction where there is one.
-pub(super) fn seconds(ms: u64) -> String {
-    match ms % 1000 / 100 {
-        0 => (ms / 1000).to_string(),
-        tenth => format!("{}.{tenth}", ms / 1000),
-    }
+/// Milliseconds as seconds, with a tenth where there is one.
+fn seconds(ms: u64) -> String {
+    let text = tenths(ms);
+    text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
 /// A list that was asked for, all pages of it.
@@ -98,6 +108,8 @@ pub(super) struct Listing {
     pub(super) probe: Probe,
     /// Names or URIs in their order; `None` where it did not answer with its array.
     pub(super) names: Option<Vec<String>>,
+    /// A tool may be run as a task of 2025-11-25.
+    pub(super) has_tasks: bool,
 }
 
 impl Listing {
@@ -117,6 +129,8 @@ pub(super) struct Seen {
     pub(super) discover: Option<Probe>,
     /// Lists on A, in the order asked for.
     pub(super) lists: Vec<Listing>,
+    /// One that is advertised was not asked for.
+    pub(super) lacks_list: bool,
     pub(super) again: Option<Listing>,
     /// The list as the first frame of a process.
     pub(super) alone: Option<Listing>,
@@ -138,6 +152,8 @@ pub(super) struct Seen {
     pub(super) version_only: Option<Probe>,
     pub(super) unknown: Option<Probe>,
     pub(super) calls: Vec<CallSeen>,
+    /// One that was to be made was not.
+    pub(super) lacks_call: bool,
 
     // ---- all along ----
     /// Lines that are no messages.
@@ -155,7 +171,7 @@ pub(super) struct Seen {
     pub(super) was_ended: bool,
     /// Something answered, in any process.
     pub(super) has_answered: bool,
-    /// Something was written that was no answer, by a process that lived.
+    /// Something was written, answer or not.
     pub(super) has_written: bool,
     /// Time or replacements were used up.
     pub(super) gave_up: Option<&'static str>,
@@ -218,5 +234,19 @@ impl Seen {
         }
         let of_c = [&self.enveloped, &self.plain];
         of_c.into_iter().flatten().find(works).into_iter().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_in_words() {
+        for (ms, words) in
+            [(3_000, "no answer in 3 s"), (1_450, "no answer in 1.5 s"), (990, "no answer in 1 s")]
+        {
+            assert_eq!(Reply::Silence(ms).words(&[]), words);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What the server uses that is gone, and what changes for clients when it is wrapped.
 
-use super::changes;
-use super::model::{Change, Feature};
+use super::changes::Changed;
+use super::model::{Change, Feature, Gone};
 use super::seen::{Probe, Reply, Seen};
 use crate::message::object::Object;
 use crate::message::vocabulary::code;
@@ -25,18 +25,18 @@ pub(super) fn features(seen: &Seen) -> Vec<Feature> {
         capabilities.object("resources").is_some_and(|resources| resources.is_true("subscribe"));
     let is_oldest = result.string("protocolVersion").as_deref() == Some("2024-11-05");
     let has = |name: &str| capabilities.get(name).is_some();
-    let mut declare = |name: &'static str, is_declared: bool| {
-        if is_declared && !features.iter().any(|feature| feature.name == name) {
+    let mut declare = |what: Gone, is_declared: bool| {
+        if is_declared && !features.iter().any(|feature| feature.what == what) {
             let frame = probe.frames.last().cloned();
-            features.push(Feature { name, is_observed: false, child, frame });
+            features.push(Feature { what, is_observed: false, child, frame });
         }
     };
-    declare("logging", has("logging"));
-    declare("resources.subscribe", subscribes && probe.method == "initialize");
-    declare("tasks", has("tasks"));
-    declare("completions without capability", is_oldest && !has("completions"));
+    declare(Gone::Logging, has("logging"));
+    declare(Gone::Subscribe, subscribes && probe.method == "initialize");
+    declare(Gone::Tasks, has("tasks"));
+    declare(Gone::Completions, is_oldest && !has("completions"));
     let experimental = capabilities.object("experimental").is_some_and(|all| !all.is_empty());
-    declare("experimental", experimental);
+    declare(Gone::Experimental, experimental);
     features
 }
 
@@ -48,38 +48,39 @@ pub(super) fn changes(seen: &Seen, wrapped: Option<&Seen>) -> Vec<Change> {
     }
     let capabilities = seen.capabilities();
     let has = |name: &str| capabilities.get(name).is_some();
-    let observed = |name: &str| seen.features.iter().any(|f| f.name == name && f.is_observed);
-    let asked = observed("elicitation") || observed("sampling");
+    let observed = |what| seen.features.iter().any(|f| f.what == what && f.is_observed);
+    let asked = observed(Gone::Elicitation) || observed(Gone::Sampling);
     let subscribes = capabilities
         .object("resources")
         .is_some_and(|resources: Object<'_>| resources.is_true("subscribe"));
     let mut changes = Vec::new();
-    let mut add = |id: &str, is_so: bool, because: &str| {
-        if let Some(change) = changes::find(id).filter(|_| is_so) {
-            changes.push(Change { id: change.id, text: change.text, because: because.to_owned() });
+    let mut add = |change: Changed, is_so: bool, because: &str| {
+        if is_so {
+            let (id, text) = change.words();
+            changes.push(Change { id, text, because: because.to_owned() });
         }
     };
-    add("serial-calls", has("tools"), "tools are advertised");
+    add(Changed::SerialCalls, has("tools"), "tools are advertised");
     let questions = if asked { "a question was seen" } else { "not observed" };
-    add("questions-as-input", has("tools"), questions);
-    let is_ambient = asked || observed("roots/list");
-    add("ambient-question-refused", is_ambient, "a question came outside a call");
-    add("roots-frozen", observed("roots/list"), "roots/list was asked");
-    add("log-per-request", has("logging") || observed("logging"), "logging is in use");
-    add("subscribe-via-listen", subscribes, "resources.subscribe is advertised");
-    add("tasks-driven", has("tasks"), "the capability 'tasks' is advertised");
-    add("cache-defaults", true, "the server gives no hints");
+    add(Changed::QuestionsAsInput, has("tools"), questions);
+    let is_ambient = asked || observed(Gone::Roots);
+    add(Changed::AmbientQuestionRefused, is_ambient, "a question came outside a call");
+    add(Changed::RootsFrozen, observed(Gone::Roots), "roots/list was asked");
+    add(Changed::LogPerRequest, has("logging") || observed(Gone::Logging), "logging is in use");
+    add(Changed::SubscribeViaListen, subscribes, "resources.subscribe is advertised");
+    add(Changed::TasksDriven, has("tasks"), "the capability 'tasks' is advertised");
+    add(Changed::CacheDefaults, true, "the server gives no hints");
     let other_code = code_of(seen.read.as_ref()).map(|code| code.to_string());
     let other_code = "resources/read gave ".to_owned() + other_code.as_deref().unwrap_or_default();
     let is_mapped =
         code_of(seen.read.as_ref()).is_some() && code_of(wrapped.read.as_ref()).is_none();
-    add("error-codes-mapped", is_mapped, &other_code);
+    add(Changed::ErrorCodesMapped, is_mapped, &other_code);
     let local = local_method(seen);
     let is_local = local.unwrap_or_default().to_owned() + " is answered otherwise";
-    add("methods-local", local.is_some(), &is_local);
-    add("stdout-filtered", !seen.junk.is_empty(), "lines that are no messages were seen");
-    add("shared-session", true, "always");
-    add("restart-on-exit", !seen.deaths.is_empty(), "a process ended on a request");
+    add(Changed::MethodsLocal, local.is_some(), &is_local);
+    add(Changed::StdoutFiltered, !seen.junk.is_empty(), "lines that are no messages were seen");
+    add(Changed::SharedSession, true, "always");
+    add(Changed::RestartOnExit, !seen.deaths.is_empty(), "a process ended on a request");
     changes
 }
 

@@ -155,10 +155,11 @@ impl Server {
         }
     }
 
-    /// Goes to the end of a ladder that runs.
-    pub(crate) fn hurry(&mut self, now: Time) {
+    /// Shortens a ladder that runs: SIGTERM now, SIGKILL at `kill_at`.
+    pub(crate) fn hurry(&mut self, now: Time, kill_at: Time) {
         if let Some(ladder) = &mut self.ladder {
-            ladder.kill_at = ladder.kill_at.map(|at| at.min(now));
+            ladder.term_at = ladder.term_at.map(|at| at.min(now));
+            ladder.kill_at = ladder.kill_at.map(|at| at.min(kill_at));
         }
         self.climb(now);
     }
@@ -203,10 +204,11 @@ impl Server {
         self.reader.permits.give_back();
     }
 
-    /// Reaps it. Only after its group was dealt with.
+    /// Reaps it. Only after its end was seen, without which this would wait for ever, and after its
+    /// group was dealt with.
     pub(crate) fn reap(mut self) {
         self.input = None;
-        let _ = self.child.wait(); // it has ended, so this does not wait
+        let _ = self.child.wait();
     }
 }
 

@@ -42,12 +42,17 @@ impl Console {
     #[must_use]
     pub fn new(verbosity: Verbosity) -> Self {
         let stderr = io::stderr();
-        let plain = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Console {
-            colour: stderr.is_terminal() && !plain,
+            colour: stderr.is_terminal() && may_colour(),
             sink: Sink::shared(stderr.as_fd()).ok(),
             verbosity,
         }
+    }
+
+    /// The same, without colour unless it is wanted.
+    #[must_use]
+    pub fn with_colour(self, is_wanted: bool) -> Self {
+        Console { colour: self.colour && is_wanted, ..self }
     }
 
     /// Says one line, if it is to be heard.
@@ -121,6 +126,26 @@ impl Console {
     }
 }
 
+/// Whether a terminal of ours may be written to in colour.
+pub(crate) fn may_colour() -> bool {
+    !is_dumb_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A terminal that knows no escape codes.
+pub(crate) fn is_dumb_terminal() -> bool {
+    env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// Characters that a terminal obeys instead of showing them: controls, line separators, marks that
+/// turn text around, and what has no width, behind which text can hide.
+pub(crate) fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}'
+        )
+}
+
 /// Adds `text` on one line, without control characters, cut after `most` characters.
 fn push_escaped(line: &mut String, text: &str, most: usize) {
     let room = line.len() + LINE.min(most * 4);
@@ -129,10 +154,7 @@ fn push_escaped(line: &mut String, text: &str, most: usize) {
             line.push('…');
             return;
         }
-        // Line separators and the marks that turn text around obey no less.
-        if character.is_control()
-            || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        {
+        if is_unsafe(character) {
             let _ = write!(line, "{}", character.escape_default());
         } else {
             line.push(character);
@@ -153,6 +175,7 @@ mod tests {
             ("ab", 2, "ab"),
             ("\u{85}", 2, "\\u{85}"),
             ("\u{202e}", 2, "\\u{202e}"),
+            ("a\u{200b}", 2, "a\\u{200b}"),
         ] {
             let mut line = String::new();
             push_escaped(&mut line, text, most);

@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
 
-use super::Core;
 use super::child::{Launch, Server, Wiring};
 use super::clock::{Clock, Pause};
 use super::console::Console;
@@ -24,8 +23,32 @@ use super::readers::read_client;
 use super::sink::Sink;
 use super::strays::Strays;
 use super::watch::watch;
-use crate::bridge::{Effect, Event, Generation, Level, Limits, Time};
+use crate::bridge::{Bridge, Effect, Event, Generation, Level, Limits, Time};
 use crate::sys;
+
+/// What the loop serves: the bridge, or in tests something simpler.
+pub(super) trait Core {
+    fn handle(&mut self, event: Event, now: Time);
+    fn next_effect(&mut self) -> Option<Effect>;
+    fn deadline(&self) -> Option<Time>;
+    /// Bytes it keeps for later.
+    fn kept_bytes(&self) -> usize;
+}
+
+impl Core for Bridge {
+    fn handle(&mut self, event: Event, now: Time) {
+        Bridge::handle(self, event, now);
+    }
+    fn next_effect(&mut self) -> Option<Effect> {
+        Bridge::next_effect(self)
+    }
+    fn deadline(&self) -> Option<Time> {
+        Bridge::deadline(self)
+    }
+    fn kept_bytes(&self) -> usize {
+        Bridge::kept_bytes(self)
+    }
+}
 
 /// What is ready is gathered up to this many bytes before it is written.
 const GATHER: usize = 256 << 10;
@@ -302,7 +325,7 @@ impl<C: Core> EventLoop<C> {
         if leaving.kill_at <= self.now {
             self.strays.hurry(self.now, self.now);
             if let Some(server) = &mut self.server {
-                server.hurry(self.now);
+                server.hurry(self.now, self.now);
             }
         }
     }

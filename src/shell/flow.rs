@@ -2,7 +2,8 @@
 //!
 //! All that waits shares `--max-buffer-bytes`: the *room* of a queue is what the other queue and
 //! the core leave of it, and never less than a sixteenth, so that a full one never starves the
-//! other. What was held up is read again below half of the same mark:
+//! other. Whom a queue's room holds up is read again below half of the mark; a server that locked itself
+//! up as soon as it is below the mark, for it may have to be read before anything goes:
 //!
 //! | waits for | more than | not read |
 //! |---|---|---|
@@ -56,7 +57,6 @@ impl Flow {
         let for_server_room = room(kept + for_client);
         hold(&mut self.client_full, for_client, room(kept + for_server));
         hold(&mut self.server_full, for_server, for_server_room / 2);
-        // Not until half is gone: the server may need to be read before anything goes.
         self.server_stuck = replies > for_server_room.max(LEAST_REPLIES);
         let slow = for_client > if self.client_slow { 0 } else { SLOW };
         let changed = slow != self.client_slow;

@@ -14,21 +14,21 @@ use super::child::{Launch, Server, Wiring};
 use super::clock::Clock;
 use super::inbox::{Inbox, Post, Woken, inbox};
 use super::lines::Piece;
-use super::strays::Strays;
+use super::strays::{BURIAL_MS, Strays};
 use super::threads;
 use super::watch::watch;
 use crate::bridge::{Exit, Frame, Generation, Time};
 use crate::sys;
 
-/// Between SIGTERM and SIGKILL, in milliseconds.
+/// Between SIGTERM and SIGKILL, in milliseconds; and where somebody waits for our own end.
 const TERM_MS: u64 = 1_000;
+const HURRY_MS: u64 = 300;
 
 /// How often to look for descendants that lost their parent meanwhile.
 const MOST_ROUNDS: usize = 8;
 
-/// Lines of stderr that are kept, and bytes of each.
+/// Lines of stderr that are kept.
 const STDERR_LINES: usize = 20;
-const STDERR_BYTES: u64 = 4 << 10;
 
 /// What there is to hear.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ pub(crate) enum Heard {
     Closed,
     /// Nothing came in time.
     Nothing,
-    /// This signal told us to end.
-    Stopped(i32),
+    /// A signal told us to end.
+    Stopped,
 }
 
 /// How a process ended.
@@ -48,8 +48,49 @@ pub(crate) enum Heard {
 pub(crate) struct Ended {
     /// Its status; `None` where a signal ended it, or the kernel had not ended it yet.
     pub(crate) exit: Option<i32>,
-    /// `stdin closed`, `by itself`, `SIGTERM`, `SIGKILL`.
-    pub(crate) how: &'static str,
+    pub(crate) how: How,
+}
+
+/// What ended a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// Its input, which was closed.
+    InputClosed,
+    /// Nothing of ours.
+    ByItself,
+    /// SIGTERM, after its time was over.
+    Sigterm,
+    /// SIGKILL, after SIGTERM.
+    Sigkill,
+}
+
+impl How {
+    /// Its name in JSON.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            How::InputClosed => "stdin closed",
+            How::ByItself => "by itself",
+            How::Sigterm => "SIGTERM",
+            How::Sigkill => "SIGKILL",
+        }
+    }
+}
+
+/// What there is to hear of a process that is being ended.
+#[derive(Debug)]
+pub(crate) enum Last {
+    /// A line or what became of it.
+    Piece(Piece),
+    /// It is over.
+    Ended(Ended),
+}
+
+/// The deadlines of the process that is being ended, and what has ended it as far as they have come.
+struct Ending {
+    how: How,
+    term_at: Time,
+    kill_at: Time,
 }
 
 /// The keeper of one process after the other.
@@ -59,29 +100,32 @@ pub(crate) struct Keeper {
     post: Post,
     clock: Clock,
     server: Option<Server>,
+    ending: Option<Ending>,
     generation: Generation,
     pieces: VecDeque<Piece>,
     has_closed: bool,
     is_closed_told: bool,
     strays: Strays,
     stopped: Option<i32>,
+    has_left_one: bool,
     stderr: PipeWriter,
     stderr_lines: Arc<Mutex<VecDeque<String>>>,
 }
 
 impl Keeper {
-    /// Nothing runs yet. To be called from the thread that lives as long as the program.
+    /// Nothing runs yet; of a line on stderr so many bytes are kept. To be called from the thread that
+    /// lives as long as the program.
     ///
     /// # Errors
     /// Where the system has no room for a pipe or a thread.
-    pub(crate) fn new(line_bytes: usize) -> io::Result<Self> {
+    pub(crate) fn new(line_bytes: usize, stderr_bytes: usize) -> io::Result<Self> {
         sys::adopt_orphans();
         let (post, inbox) = inbox();
         watch(post.clone())?;
         let (read, stderr) = io::pipe()?;
         let stderr_lines = Arc::new(Mutex::new(VecDeque::new()));
         let lines = Arc::clone(&stderr_lines);
-        let work = move || keep_lines(BufReader::new(read), &lines);
+        let work = move || keep_lines(BufReader::new(read), stderr_bytes, &lines);
         threads::start("stderr reader", Box::new(work))?;
         Ok(Keeper {
             line_bytes,
@@ -89,12 +133,14 @@ impl Keeper {
             post,
             clock: Clock::start(),
             server: None,
+            ending: None,
             generation: Generation(0),
             pieces: VecDeque::new(),
             has_closed: false,
             is_closed_told: false,
             strays: Strays::default(),
             stopped: None,
+            has_left_one: false,
             stderr,
             stderr_lines,
         })
@@ -140,8 +186,8 @@ impl Keeper {
     /// Waits for the next thing, until this moment.
     pub(crate) fn hear(&mut self, until: Time) -> Heard {
         loop {
-            if let Some(signal) = self.stopped {
-                return Heard::Stopped(signal);
+            if self.stopped.is_some() {
+                return Heard::Stopped;
             }
             // A process that never stops talking does not get more time than others.
             if self.now() >= until {
@@ -163,7 +209,10 @@ impl Keeper {
 
     fn take(&mut self, woken: Woken) {
         match woken {
-            Woken::Signal(signal) => self.stopped = Some(signal),
+            Woken::Signal(signal) => {
+                self.stopped = Some(signal);
+                self.hurry();
+            }
             Woken::ChildEnded => {
                 if let Some(server) = &mut self.server {
                     server.look();
@@ -192,54 +241,83 @@ impl Keeper {
         }
     }
 
-    /// Ends the process: its input closes, and it has so many milliseconds until it is made to end,
-    /// and whatever it started with it. What it still says can be heard from `last`.
-    pub(crate) fn end(&mut self, patience_ms: u64, last: &mut dyn FnMut(Piece)) -> Ended {
-        let Some(mut server) = self.server.take() else {
-            return Ended { exit: None, how: "by itself" };
-        };
+    /// Begins to end the process: its input closes, and it has so many milliseconds until it is made
+    /// to end, and whatever it started with it. [`Keeper::hear_last`] goes on with it.
+    pub(crate) fn end(&mut self, patience_ms: u64) {
+        let now = self.now();
+        let Some(server) = &mut self.server else { return };
         server.look();
         let ended_first = server.exit.is_some() || self.has_closed;
-        let mut how = if ended_first { "by itself" } else { "stdin closed" };
-        let began = self.now();
-        let (term_at, kill_at) = (began.after(patience_ms), began.after(patience_ms + TERM_MS));
-        server.stop(began, patience_ms, patience_ms + TERM_MS);
-        self.server = Some(server);
+        let (term_at, kill_at) = (now.after(patience_ms), now.after(patience_ms + TERM_MS));
+        let how = if ended_first { How::ByItself } else { How::InputClosed };
+        server.stop(now, patience_ms, patience_ms + TERM_MS);
+        self.ending = Some(Ending { how, term_at, kill_at });
+        self.hurry();
+    }
+
+    /// What a process still says that is being ended, and in the end how it did.
+    pub(crate) fn hear_last(&mut self) -> Last {
         loop {
-            let now = self.now();
-            self.pieces.drain(..).for_each(&mut *last);
-            let Some(server) = &mut self.server else { break };
-            // A grandchild may hold the output open; its reader stops when the process has ended.
-            if server.exit.is_some() && (self.has_closed || now >= kill_at) {
-                break;
+            if let Some(piece) = self.pieces.pop_front() {
+                return Last::Piece(piece);
             }
-            if server.exit.is_none() && now >= term_at {
-                how = if now >= kill_at { "SIGKILL" } else { "SIGTERM" };
+            let now = self.now();
+            let (Some(server), Some(ending)) = (&mut self.server, &mut self.ending) else {
+                return Last::Ended(Ended { exit: None, how: How::ByItself });
+            };
+            let gives_up_at = ending.kill_at.after(BURIAL_MS);
+            // A grandchild may hold the output open; its reader stops when the process has ended.
+            let is_over = server.exit.is_some() && (self.has_closed || now >= ending.kill_at);
+            // What the kernel cannot end is not waited for.
+            if is_over || now >= gives_up_at {
+                return Last::Ended(self.bury());
+            }
+            if server.exit.is_none() && now >= ending.term_at {
+                ending.how = if now >= ending.kill_at { How::Sigkill } else { How::Sigterm };
             }
             server.climb(now);
-            if now >= kill_at.after(TERM_MS) {
-                break; // the kernel cannot end it
-            }
-            let next = server.deadline().unwrap_or(kill_at.after(TERM_MS)).max(now.after(1));
+            let next = server.deadline().unwrap_or(gives_up_at).max(now.after(1));
             if let Some(woken) = self.inbox.wait(|| self.clock.until(next)) {
                 self.take(woken);
             }
         }
-        let server = self.server.take();
-        let exit = server.as_ref().and_then(|server| match server.exit {
-            Some(Exit::Code(code)) => Some(code),
-            Some(Exit::Signal(_)) | None => None,
-        });
-        if let Some(server) = server {
-            self.bury(server);
-        }
-        Ended { exit, how }
     }
 
-    /// Ends what the process left behind.
-    fn bury(&mut self, server: Server) {
-        let now = self.now();
-        self.strays.inherit(server, now, now.after(TERM_MS));
+    /// Once somebody waits for our end, nothing gets the time that it would have had.
+    fn hurry(&mut self) {
+        if self.stopped.is_none() {
+            return;
+        }
+        let now = self.clock.now();
+        let kill_at = now.after(HURRY_MS);
+        if let (Some(server), Some(ending)) = (&mut self.server, &mut self.ending) {
+            ending.term_at = ending.term_at.min(now);
+            ending.kill_at = ending.kill_at.min(kill_at);
+            server.hurry(now, kill_at);
+        }
+        self.strays.hurry(now, kill_at);
+    }
+
+    /// Ends what the process left behind. How it ended itself.
+    fn bury(&mut self) -> Ended {
+        let how = self.ending.take().map_or(How::ByItself, |ending| ending.how);
+        let Some(server) = self.server.take() else { return Ended { exit: None, how } };
+        let exit = match server.exit {
+            Some(Exit::Code(code)) => Some(code),
+            Some(Exit::Signal(_)) | None => None,
+        };
+        let mut now = self.now();
+        let kill_at = now.after(TERM_MS);
+        let in_time = |keeper: &Keeper, now: Time| {
+            let hurried = keeper.stopped.map_or(kill_at, |_| now.after(HURRY_MS));
+            kill_at.min(hurried)
+        };
+        if server.exit.is_some() {
+            self.strays.inherit(server, now, in_time(self, now));
+        } else {
+            self.strays.abandon(server.pid);
+            self.has_left_one = true;
+        }
         // Whoever loses its parent by this comes to us, too.
         for _ in 0..MOST_ROUNDS {
             while let Some(at) = self.strays.deadline() {
@@ -248,12 +326,29 @@ impl Keeper {
                 }
                 self.strays.look(self.now());
             }
-            let now = self.now();
-            self.strays.inherit_orphans(now, now.after(TERM_MS));
+            now = self.now();
+            self.strays.inherit_orphans(now, in_time(self, now));
             if self.strays.are_gone() {
                 break;
             }
         }
+        Ended { exit, how }
+    }
+
+    /// The signal that told us to end, if one did.
+    pub(crate) fn stopped(&mut self) -> Option<i32> {
+        // While a process runs, `hear` takes what comes.
+        while self.server.is_none()
+            && let Some(woken) = self.inbox.poll()
+        {
+            self.take(woken);
+        }
+        self.stopped
+    }
+
+    /// Was there a process that did not end, whatever was done about it?
+    pub(crate) fn has_left_one(&self) -> bool {
+        self.has_left_one
     }
 
     /// The last lines that processes wrote to stderr.
@@ -263,10 +358,10 @@ impl Keeper {
 }
 
 /// Reads stderr for ever, and keeps its last lines.
-fn keep_lines(mut from: impl BufRead, lines: &Mutex<VecDeque<String>>) {
+fn keep_lines(mut from: impl BufRead, bytes: usize, lines: &Mutex<VecDeque<String>>) {
     let mut line = Vec::new();
     let mut is_rest = false;
-    while from.by_ref().take(STDERR_BYTES).read_until(b'\n', &mut line).is_ok_and(|count| count > 0)
+    while from.by_ref().take(bytes as u64).read_until(b'\n', &mut line).is_ok_and(|count| count > 0)
     {
         // Of a long line its beginning is kept.
         let was_rest = std::mem::replace(&mut is_rest, !line.ends_with(b"\n"));

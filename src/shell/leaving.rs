@@ -2,13 +2,11 @@
 
 use std::mem;
 
+use super::strays::BURIAL_MS;
 use crate::bridge::Time;
 
 /// A client that takes nothing for so long is not going to take the rest.
 const STALLED_MS: u64 = 15_000;
-
-/// How long after the grace the kernel may take to end what was killed.
-const BURIAL_MS: u64 = 1_000;
 
 /// A repeated signal is a second wish only after this; `timeout` sends two at once.
 const SAME_SIGNAL_MS: u64 = 200;

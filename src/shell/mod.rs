@@ -30,38 +30,17 @@ mod tests;
 mod threads;
 mod watch;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 pub use child::Launch;
 pub use console::{Console, Verbosity};
+pub(crate) use console::{is_dumb_terminal, is_unsafe, may_colour};
+pub use keeper::How;
 
-use crate::bridge::{Bridge, Effect, Event, Level, Settings, Time};
+use crate::bridge::{Bridge, Level, Settings};
 use crate::sys;
 use event_loop::EventLoop;
-
-/// What the loop serves: the bridge, or in tests something simpler.
-trait Core {
-    fn handle(&mut self, event: Event, now: Time);
-    fn next_effect(&mut self) -> Option<Effect>;
-    fn deadline(&self) -> Option<Time>;
-    /// Bytes it keeps for later.
-    fn kept_bytes(&self) -> usize;
-}
-
-impl Core for Bridge {
-    fn handle(&mut self, event: Event, now: Time) {
-        Bridge::handle(self, event, now);
-    }
-    fn next_effect(&mut self) -> Option<Effect> {
-        Bridge::next_effect(self)
-    }
-    fn deadline(&self) -> Option<Time> {
-        Bridge::deadline(self)
-    }
-    fn kept_bytes(&self) -> usize {
-        Bridge::kept_bytes(self)
-    }
-}
 
 /// Serves the client on stdin and stdout until either is closed or a signal comes.
 ///
@@ -85,6 +64,20 @@ pub fn run(settings: Settings, launch: Launch, verbosity: Verbosity) -> ExitCode
             Console::new(verbosity).say(Level::Error, &format!("cannot start: {error}"));
             ExitCode::from(2)
         }
+    }
+}
+
+/// Writes what is wanted of us to stdout. A reader that has seen enough of it (`| head`) is no failure.
+///
+/// # Errors
+/// Any other failure, as a sentence.
+pub fn print(text: &str) -> Result<(), String> {
+    let mut stdout = io::stdout();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(format!("cannot write to stdout: {error}"))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::sys;
 const LOOK_MS: u64 = 10;
 
 /// How long the kernel may take to end what was killed; a process stuck in a device has longer.
-const BURIAL_MS: u64 = 1_000;
+pub(super) const BURIAL_MS: u64 = 1_000;
 
 /// All that is left of one server, or adopted by the time we end.
 struct Family {
@@ -31,16 +31,23 @@ struct Family {
 #[derive(Default)]
 pub(crate) struct Strays {
     families: Vec<Family>,
+    /// Children of ours that do not end, whatever is sent to them.
+    abandoned: Vec<i32>,
     look_at: Option<Time>,
 }
 
 impl Strays {
-    /// Takes over from a server that has ended: reaps it and begins to end what it left.
+    /// Takes over from a server whose end was seen: reaps it and begins to end what it left.
     pub(crate) fn inherit(&mut self, server: Server, now: Time, kill_at: Time) {
         let group = server.pid;
         let _ = sys::signal_group(group, sys::SIGTERM); // the unreaped server keeps the number
         server.reap();
         self.add_family(Some(group), now, kill_at);
+    }
+
+    /// Leaves a child alone that the kernel does not end.
+    pub(crate) fn abandon(&mut self, pid: i32) {
+        self.abandoned.push(pid);
     }
 
     /// Begins to end those who came to us since; no server runs.
@@ -51,7 +58,7 @@ impl Strays {
     fn add_family(&mut self, group: Option<i32>, now: Time, kill_at: Time) {
         let known: Vec<i32> = self.families.iter().flat_map(|f| f.adopted.clone()).collect();
         let mut adopted = children();
-        adopted.retain(|pid| !known.contains(pid));
+        adopted.retain(|pid| !known.contains(pid) && !self.abandoned.contains(pid));
         for pid in &adopted {
             let _ = sys::signal_process(*pid, sys::SIGTERM);
         }
@@ -73,6 +80,7 @@ impl Strays {
         for family in &mut self.families {
             family.adopted.retain(|adopted| *adopted != pid);
         }
+        self.abandoned.retain(|abandoned| *abandoned != pid);
     }
 
     /// When to look again.
@@ -96,9 +104,14 @@ impl Strays {
                 }
             }
         }
-        self.families.retain(|family| {
+        let abandoned = &mut self.abandoned;
+        self.families.retain_mut(|family| {
             let gone = family.group.is_none() && family.adopted.is_empty();
-            !gone && now < family.kill_at.after(BURIAL_MS)
+            let is_looked_after = !gone && now < family.kill_at.after(BURIAL_MS);
+            if !is_looked_after {
+                abandoned.append(&mut family.adopted);
+            }
+            is_looked_after
         });
         self.look_at = (!self.families.is_empty()).then(|| now.after(LOOK_MS));
     }

@@ -222,9 +222,24 @@ fn budget() -> Result<(), String> {
     let report = run.json()?;
     let ms = report["durationMs"].as_u64().unwrap_or(u64::MAX);
     need!(ms < 5_000, "{ms} ms");
+    need!(report["summary"]["errors"] == 0, "errors: {}", report["findings"]);
     let count = &report["summary"]["inconclusive"];
     need!(count.as_u64() > Some(3), "{count} not judged");
     need!(run.left == 0, "{} processes were left", run.left);
+    // Nothing but discover is answered.
+    let report = check("discover-only", &["--format", "json", "--budget", "500"])?.json()?;
+    need!(report["summary"]["errors"] == 0, "a list: {}", report["findings"]);
+    let lists =
+        report["rules"].as_array().into_iter().flatten().find(|rule| rule["id"] == "RDY103");
+    let judged = lists.map(|rule| &rule["native"]["verdict"]);
+    need!(judged.is_some_and(|verdict| verdict == "inconclusive"), "RDY103: {judged:?}");
+    // A call that there was no time for.
+    let flags = ["--format", "json", "--budget", "1500", "--call", "alpha={}"];
+    let report = check("ignores-unknown", &flags)?.json()?;
+    let calls =
+        report["rules"].as_array().into_iter().flatten().find(|rule| rule["id"] == "RDY112");
+    let judged = calls.map(|rule| &rule["native"]["verdict"]);
+    need!(judged.is_some_and(|verdict| verdict == "inconclusive"), "RDY112: {judged:?}");
     // Whoever never stops talking gets no more time than others.
     let run = check("chatters", &["--format", "json", "--budget", "2000"])?;
     let ms = run.json()?["durationMs"].as_u64().unwrap_or(u64::MAX);

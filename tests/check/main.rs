@@ -3,7 +3,7 @@
 //! `cargo test --test check` plays everything; `-- WORD...` what has a word in its name. `JOBS=N` sets
 //! how many run side by side: they mostly wait.
 //!
-//! This binary, started with `--mode`, is the server of all of them: `tests/fixture/readiness_server.rs`.
+//! This binary, started with `--mode`, is the server of all of them: `tests/fixture/readiness`.
 //!
 //! ```text
 //!  cases.tsv ─▶ table ─▶ verdicts ─┐
@@ -15,13 +15,16 @@
 mod command_line;
 mod program;
 mod reports;
+mod strain;
 mod table;
 mod verdicts;
 
-#[path = "../fixture/readiness_server.rs"]
+#[path = "../fixture/readiness/main.rs"]
 mod readiness_server;
 
 // Shared with the cases; each target uses its part.
+#[path = "../support/in_time.rs"]
+mod in_time;
 #[allow(dead_code)]
 #[path = "../support/json.rs"]
 mod json;
@@ -66,7 +69,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let checks = command_line::CHECKS.iter().chain(reports::CHECKS);
+    let checks = command_line::CHECKS.iter().chain(reports::CHECKS).chain(strain::CHECKS);
     let checks = checks.map(|(name, check)| Job {
         name: format!("check {name}"),
         play: Box::new(|| check().err().into_iter().collect()),
@@ -77,6 +80,10 @@ fn main() -> ExitCode {
     let is_told =
         |job: &Job| words.is_empty() || words.iter().any(|word| job.name.contains(word.as_str()));
     let jobs: Vec<Job> = checks.chain(jobs).filter(is_told).collect();
+    if jobs.is_empty() {
+        println!("nothing is called like that: {words:?}");
+        return ExitCode::FAILURE;
+    }
     let (turns, again) = (Mutex::new(jobs.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..side_by_side() {
@@ -91,8 +98,12 @@ fn main() -> ExitCode {
     });
     // What takes its time may take too much of it beside others: what counts is how it does alone.
     let again = again.into_inner().expect("no thread panics");
-    let failed = again.into_iter().filter(|job| !play(job)).count();
-    println!("{} passed, {failed} failed", jobs.len() - failed);
+    let failed = again.iter().filter(|job| !play(job)).count();
+    let only_alone = match again.len() - failed {
+        0 => String::new(),
+        count => format!(", {count} of those that passed only alone"),
+    };
+    println!("{} passed, {failed} failed{only_alone}", jobs.len() - failed);
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

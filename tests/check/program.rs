@@ -8,8 +8,9 @@ use std::thread;
 
 use serde_json::Value;
 
+use crate::in_time;
 use crate::sys;
-use crate::work::{Work, since_epoch, sleep};
+use crate::work::{Work, memory_kb, since_epoch, sleep};
 
 /// When there must be a report.
 const PATIENCE_MS: u128 = 60_000;
@@ -27,6 +28,10 @@ pub(crate) struct Run {
     pub(crate) notes: Work,
     /// Servers, and what they started, that were still there when it had ended.
     pub(crate) left: usize,
+    /// How long it went on after we began to wait for its end, in milliseconds.
+    pub(crate) ms: u128,
+    /// The most memory that it had, in KiB.
+    pub(crate) peak_kib: u64,
 }
 
 impl Run {
@@ -108,7 +113,7 @@ pub(crate) fn say(
     if let Some(folder) = folder {
         command.current_dir(folder);
     }
-    let done = command.output().map_err(|why| format!("it does not start: {why}"))?;
+    let done = in_time::output(&mut command)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok((done.status.code(), text(&done.stdout), text(&done.stderr)))
 }
@@ -135,7 +140,9 @@ impl Running {
     pub(crate) fn finish(mut self) -> Run {
         let (out, err) = (reader(self.child.stdout.take()), reader(self.child.stderr.take()));
         let start = since_epoch();
+        let mut peak_kib = 0;
         let status = loop {
+            peak_kib = memory_kb(self.child.id(), "VmHWM").max(peak_kib);
             match self.child.try_wait() {
                 Ok(Some(status)) => break status.code(),
                 Ok(None) if (since_epoch().saturating_sub(start)).as_millis() < PATIENCE_MS => {
@@ -148,6 +155,7 @@ impl Running {
                 }
             }
         };
+        let ms = since_epoch().saturating_sub(start).as_millis();
         // What was killed takes a moment to go.
         for _ in 0..40 {
             if self.notes.living().is_empty() {
@@ -162,7 +170,8 @@ impl Running {
         let text = |reader: thread::JoinHandle<Vec<u8>>| {
             String::from_utf8_lossy(&reader.join().unwrap_or_default()).into_owned()
         };
-        Run { status, out: text(out), err: text(err), notes: self.notes, left: left.len() }
+        let (out, err, left) = (text(out), text(err), left.len());
+        Run { status, out, err, notes: self.notes, left, ms, peak_kib }
     }
 }
 

@@ -1,19 +1,29 @@
 //! The four forms of the report.
 
+use std::fs::File;
 use std::io::Read;
+use std::os::fd::AsFd;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use mcp_uplift::check::rules;
 use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::command_line::Check;
 use crate::program::{self, check};
 use crate::table::IDS;
+use crate::work::since_epoch;
 use crate::{need, sys};
+
+/// When a terminal must have shown everything.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) const CHECKS: &[Check] = &[
     ("text", text),
     ("text-ready", text_ready),
     ("colour", colour),
+    ("colour-of-the-verdict", colour_of_the_verdict),
     ("json", json),
     ("json-features", json_features),
     ("json-owners", json_owners),
@@ -24,6 +34,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("hostile-text", hostile_text),
     ("secrets", secrets),
     ("secrets-told", secrets_told),
+    ("secrets-long", secrets_long),
 ];
 
 const HEADS: [&str; 4] = ["READY NATIVELY", "READY WHEN WRAPPED", "NOT READY", "UNREACHABLE"];
@@ -89,24 +100,66 @@ fn text_ready() -> Result<(), String> {
 
 /// The report as it is shown at a terminal.
 fn at_a_terminal(flags: &[&str], name: &str, value: &str) -> Result<String, String> {
+    terminal_shows("ping-alive", flags, |command, inner| {
+        command.env(name, value).stdout(inner).stderr(Stdio::null());
+    })
+}
+
+/// What a terminal shows that `set` makes a part of the check of this mode.
+fn terminal_shows(
+    mode: &str,
+    flags: &[&str],
+    set: impl FnOnce(&mut Command, File),
+) -> Result<String, String> {
     let (mut outer, inner) = sys::terminal().map_err(|why| why.to_string())?;
     let own = std::env::current_exe().map_err(|why| why.to_string())?;
     let own = own.display().to_string();
-    let words = [&["--native-only"], flags, &["--", &own, "--mode", "ping-alive"]].concat();
+    let words = [&["--native-only"], flags, &["--", &own, "--mode", mode]].concat();
     let mut command = program::command(&words);
-    command.env(name, value).stdout(inner).stderr(std::process::Stdio::null());
+    set(&mut command, inner);
     let mut child = command.spawn().map_err(|why| why.to_string())?;
     drop(command); // it holds the terminal
     let mut shown = Vec::new();
     let mut chunk = [0; 4096];
-    while let Ok(size) = outer.read(&mut chunk) {
-        shown.extend_from_slice(&chunk[..size]);
-        if size == 0 {
-            break;
+    let until = since_epoch() + PATIENCE;
+    loop {
+        let left = until.saturating_sub(since_epoch()).as_millis();
+        if left == 0 || !sys::readable(outer.as_fd(), i32::try_from(left).unwrap_or(i32::MAX)) {
+            drop(child.kill());
+            drop(child.wait());
+            return Err(format!("{flags:?}: no end in {} s", PATIENCE.as_secs()));
+        }
+        match outer.read(&mut chunk) {
+            Ok(size) if size > 0 => shown.extend_from_slice(&chunk[..size]),
+            _ => break,
         }
     }
+    drop(child.kill()); // whoever closed the terminal has nothing left to do
     drop(child.wait());
     Ok(String::from_utf8_lossy(&shown).replace("\r\n", "\n"))
+}
+
+/// The verdict beside a report that goes into a file.
+fn colour_of_the_verdict() -> Result<(), String> {
+    let told = |mode: &str, flags: &[&str], term: &str| {
+        let flags = [&["--output", "/dev/null"], flags].concat();
+        terminal_shows(mode, &flags, |command, inner| {
+            command.env("TERM", term).stdout(Stdio::null()).stderr(inner);
+        })
+    };
+    let red = "\u{1b}[31m";
+    let ready = told("modern", &[], "xterm")?;
+    need!(ready.contains("READY NATIVELY"), "no verdict: {ready:?}");
+    need!(!ready.contains(red), "a good verdict as an error: {ready:?}");
+    let flat = told("ping-alive", &["--no-color"], "xterm")?;
+    need!(flat.contains("NOT READY") && !flat.contains("\u{1b}[3"), "--no-color: {flat:?}");
+    let dumb = told("ping-alive", &[], "dumb")?;
+    need!(dumb.contains("NOT READY") && !dumb.contains('\u{1b}'), "TERM=dumb: {dumb:?}");
+    // What goes wrong is told in the same way.
+    let file = ["--output", "/nonexistent/folder/report"];
+    let wrong = told("modern", &[&file[..], &["--no-color"]].concat(), "xterm")?;
+    need!(wrong.contains("cannot write") && !wrong.contains(red), "an error: {wrong:?}");
+    Ok(())
 }
 
 fn colour() -> Result<(), String> {
@@ -242,48 +295,17 @@ fn json_owners() -> Result<(), String> {
     Ok(())
 }
 
-/// Level, kind and page of each rule, below [`PAGES`].
-#[rustfmt::skip]
-const RULES: [(&str, &str, &str); 26] = [
-    ("error", "plumbing", "server/discover"),
-    ("error", "plumbing", "basic/versioning#backward-compatibility-with-initialization-based-versions"),
-    ("error", "plumbing", "basic/index#resulttype"),
-    ("error", "plumbing", "server/utilities/caching"),
-    ("error", "plumbing", "basic/index#error-codes"),
-    ("error", "plumbing", "server/utilities/logging"),
-    ("error", "plumbing", "basic/patterns/subscriptions"),
-    ("error", "plumbing", "basic/patterns/subscriptions"),
-    ("error", "plumbing", "server/resources#error-handling"),
-    ("error", "plumbing", "basic/index#error-codes"),
-    ("error", "server", "basic/index#_meta"),
-    ("warning", "server", "deprecated"),
-    ("warning", "server", "server/tools#listing-tools"),
-    ("warning", "plumbing", "basic/index#_meta"),
-    ("error", "server", "basic/transports/stdio"),
-    ("error", "plumbing", "basic/index#responses"),
-    ("error", "server", "server/index"),
-    ("error", "plumbing", "basic/versioning#protocol-version-negotiation"),
-    ("warning", "plumbing", "basic/index#_meta"),
-    ("error", "plumbing", "basic/transports/stdio"),
-    ("error", "plumbing", "server/utilities/logging"),
-    ("error", "plumbing", "basic/index#error-codes"),
-    ("error", "plumbing", "basic/transports/stdio#unexpected-termination"),
-    ("warning", "server", "basic/transports/stdio#shutdown"),
-    ("warning", "server", "changelog"),
-    ("error", "server", "basic/patterns/mrtr"),
-];
-
-const PAGES: &str = "https://modelcontextprotocol.io/specification/2026-07-28/";
-
 fn json_rules() -> Result<(), String> {
     let report = check("modern", &["--format", "json"])?.json()?;
-    let rules = array(&report, "rules")?;
-    need!(rules.len() == RULES.len(), "{} rules", rules.len());
-    for (rule, (level, kind, page)) in rules.iter().zip(RULES) {
-        let id = &rule["id"];
-        need!(rule["level"] == level, "{id}: level {}", rule["level"]);
-        need!(rule["kind"] == kind, "{id}: kind {}", rule["kind"]);
-        need!(rule["spec"] == format!("{PAGES}{page}"), "{id}: spec {}", rule["spec"]);
+    let told = array(&report, "rules")?;
+    need!(told.len() == rules::all().len(), "{} rules", told.len());
+    for (told, rule) in told.iter().zip(rules::all()) {
+        let id = rule.id;
+        need!(told["id"] == id, "{id}: {}", told["id"]);
+        need!(told["level"] == rule.level.name(), "{id}: level {}", told["level"]);
+        need!(told["kind"] == rule.kind.name(), "{id}: kind {}", told["kind"]);
+        let page = format!("{}{}", rules::SPEC, rule.spec);
+        need!(told["spec"] == page, "{id}: spec {}", told["spec"]);
     }
     Ok(())
 }
@@ -409,16 +431,37 @@ fn secrets_told() -> Result<(), String> {
     keeps_secret("leaks-env")
 }
 
+const FORMS: [&[&str]; 6] = [
+    &["--format", "json"],
+    &["--verbose"],
+    &[],
+    &["--format", "sarif"],
+    &["--format", "markdown"],
+    &["--format", "json", "--wrapped"],
+];
+
+/// A value that goes on beyond all that is kept of a line.
+fn secrets_long() -> Result<(), String> {
+    for length in [2_100, 4_050, 9_000] {
+        let value: String = (0..length / 5).map(|number| format!("k{number:04}")).collect();
+        let given = format!("PROBE_TOKEN={value}");
+        for flags in FORMS {
+            let run = check("leaks-env", &[flags, &["--env", &given]].concat())?;
+            need!(run.status == Some(1), "{length}, {flags:?}: exit {:?}", run.status);
+            // Wherever a line was broken, if it was.
+            let told = format!("{}{}", run.out, run.err);
+            let is_told = value.as_bytes().chunks(10).any(|part| {
+                let part = String::from_utf8_lossy(part);
+                part.len() == 10 && told.contains(&*part)
+            });
+            need!(!is_told, "{length}, {flags:?}: a part of a value of --env is told");
+        }
+    }
+    Ok(())
+}
+
 fn keeps_secret(mode: &str) -> Result<(), String> {
-    let forms: [&[&str]; 6] = [
-        &["--format", "json"],
-        &["--verbose"],
-        &[],
-        &["--format", "sarif"],
-        &["--format", "markdown"],
-        &["--format", "json", "--wrapped"],
-    ];
-    for flags in forms {
+    for flags in FORMS {
         let secret = ["--env", "PROBE_TOKEN=hunter2hunter2"];
         let run = check(mode, &[flags, &secret[..]].concat())?;
         need!(run.status == Some(1), "{flags:?}: exit {:?}", run.status);

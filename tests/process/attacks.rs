@@ -18,18 +18,6 @@ const SMALL: (&[&str], u64) =
 
 pub(crate) const DEFAULT: (&[&str], u64) = (&[], 64 << 10);
 
-/// Waits until nobody gets any further.
-fn stand_still(client: &Client, progress: impl Fn(&Client) -> u64) {
-    let (mut before, mut since) = (u64::MAX, client.work.now());
-    while client.work.now().since(since) < 500 {
-        let reached = progress(client).wrapping_add(client.resident_kb());
-        if reached != before {
-            (before, since) = (reached, client.work.now());
-        }
-        sleep(20);
-    }
-}
-
 /// The peak, which must not be above what these options allow.
 pub(crate) fn judge(client: &Client, what: &str, allowed_kb: u64) -> u64 {
     let peak = client.peak_kb();
@@ -86,7 +74,7 @@ fn attacked_by_the_client((options, allowed): (&[&str], u64), kind: &str) -> u64
             break;
         }
     }
-    stand_still(&client, |_| 0);
+    client.stand_still(|_| 0);
     judge(&client, kind, allowed)
 }
 
@@ -103,7 +91,7 @@ fn attacked_by_the_server((options, allowed): (&[&str], u64), kind: &str) -> u64
     client.begin(&request(999, "tools/call", &attack));
     client.until_logged("got 1", 1);
     let written = |client: &Client| client.work.lines("written").len() as u64;
-    stand_still(&client, written);
+    client.stand_still(written);
     judge(&client, kind, allowed)
 }
 

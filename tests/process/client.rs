@@ -22,6 +22,10 @@ pub(crate) const SERVE: &str = "serve-a-story";
 /// Longer than anything takes on a busy machine.
 pub(crate) const PATIENCE_MS: u64 = 30_000;
 
+/// How long nothing moves on a side that stands still, and how long anything may move before that.
+const STILL_MS: u64 = 500;
+const MOST_MOVING_MS: u64 = 4 * PATIENCE_MS;
+
 /// The envelope of a client that can be asked for forms.
 const META: &str = r#""io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}"#;
 
@@ -126,6 +130,22 @@ impl Client {
             if writer.finish(Duration::from_millis(PATIENCE_MS)) != Some(true) {
                 self.fail("the bridge does not take what was written");
             }
+        }
+    }
+
+    /// Waits until nothing moves any more: neither this, which grows, nor the memory of the bridge.
+    pub(crate) fn stand_still(&self, progress: impl Fn(&Client) -> u64) {
+        let began = self.work.now();
+        let (mut before, mut since) = (u64::MAX, began);
+        while self.work.now().since(since) < STILL_MS {
+            let reached = progress(self).wrapping_add(self.resident_kb());
+            if reached != before {
+                (before, since) = (reached, self.work.now());
+            }
+            if self.work.now().since(began) > MOST_MOVING_MS {
+                self.fail("it never comes to a stand");
+            }
+            sleep(20);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::SKIPPED;
 use crate::alone::Alone;
 use crate::client::{Client, bridge};
 use crate::shell_server::SERVER;
@@ -12,7 +13,7 @@ const FLAG: &str = "NoNewPrivs:";
 
 pub(crate) fn no_new_privileges() -> String {
     let Some(ours) = flag(&fs::read_to_string("/proc/self/status").unwrap_or_default()) else {
-        return "SKIPPED: this system does not tell".to_owned();
+        return format!("{SKIPPED}this system does not tell");
     };
     let script = format!("grep {FLAG} /proc/self/status >&2\n{SERVER}");
     let seen = |options: &[&str]| {
@@ -37,7 +38,7 @@ pub(crate) fn nothing_but_pipes() -> String {
     let call = client.call("echo", "\"tag\":1");
     client.answer(call);
     let Ok(open) = fs::read_dir(format!("/proc/{}/fd", client.pid())) else {
-        return "SKIPPED: this system does not tell".to_owned();
+        return format!("{SKIPPED}this system does not tell");
     };
     let mut pipes = 0;
     for entry in open {

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::client::SERVE;
+use crate::client::{PATIENCE_MS, SERVE};
 use crate::sys;
 use crate::work::{Work, sleep};
 
@@ -27,9 +27,13 @@ pub(crate) fn start_daemon(work: &Work, ignores_term: bool) {
         sys::ignoring_term(&mut parent);
     }
     parent.status().expect("this binary starts");
-    while work.lines("daemons").len() == before {
+    for _ in 0..PATIENCE_MS / 2 {
+        if work.lines("daemons").len() > before {
+            return;
+        }
         sleep(2);
     }
+    panic!("no daemon");
 }
 
 /// The parent, which ends at once.

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use crate::attacks::{DEFAULT, judge};
 use crate::client::{Client, answered, call, error, method, request, text};
 use crate::echo_server::ECHOES;
-use crate::full_pipes::stand_still;
 use crate::json::Json;
 use crate::work::sleep;
 
@@ -93,7 +92,7 @@ fn flood((options, allowed): (&[&str], u64), parallel: &str) -> String {
     client.stop_reading();
     let mut due = Due::begin(&client, CALLS as u64, MB);
     client.until_logged("got 1", 1);
-    stand_still(&client);
+    client.stand_still(|client| client.log().len() as u64);
     let mut written = 0;
     while client.is_written() {
         written += 1;
@@ -141,7 +140,7 @@ pub(crate) fn large_calls_wait_for_a_server_that_writes() -> String {
         client.discover();
         let mut due = Due::begin(&client, CALLS as u64, MB + MB / 4);
         client.until_logged("got 1", 1);
-        stand_still(&client);
+        client.stand_still(|client| client.log().len() as u64);
         client.work.set_mark("hear");
         client.finish(CALLS);
         due.take_all(&mut client);

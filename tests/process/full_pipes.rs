@@ -11,18 +11,6 @@ const BUFFER: [&str; 2] = ["--max-buffer-bytes", "1MiB"];
 /// What a bridge with that buffer may take at most: both queues, and lines in each of its hands.
 const BOUND_KB: u64 = 10 * 1024;
 
-/// Waits until nothing moves between bridge and server any more.
-pub(crate) fn stand_still(client: &Client) {
-    let (mut before, mut since) = (0, client.work.now());
-    while client.work.now().since(since) < 300 {
-        let memory = client.resident_kb() + client.log().len() as u64;
-        if memory != before {
-            (before, since) = (memory, client.work.now());
-        }
-        sleep(20);
-    }
-}
-
 /// A request that is as long as a pipe is deep.
 fn long_call(id: u64) -> String {
     let pad = "p".repeat(64 * 1024);
@@ -40,7 +28,7 @@ pub(crate) fn the_client_stops_reading() -> String {
     let lines: Vec<_> = (101..=164).map(|n| request(n, "tools/call", &big(n))).collect();
     client.begin(&lines.join("\n"));
     client.until_logged("got 101", 1);
-    stand_still(&client);
+    client.stand_still(|client| client.log().len() as u64);
     let done = client.log().iter().filter(|line| line.starts_with("answered")).count();
     assert!(done < 16, "the server got rid of {done} results that nobody read");
     client.read_on();
@@ -110,7 +98,7 @@ pub(crate) fn calls_to_a_deaf_server_are_cancelled() -> String {
     for id in 101..=100 + CALLS {
         client.begin(&format!("{}\n{}", long_call(id), cancel(id)));
     }
-    stand_still(&client);
+    client.stand_still(|client| client.log().len() as u64);
     let grown = client.peak_kb() - before;
     assert!(grown < BOUND_KB, "memory grew by {grown} KB");
     client.work.set_mark("hear");
@@ -139,7 +127,7 @@ pub(crate) fn the_server_pesters() -> String {
     let before = client.resident_kb();
     let pester = client.call("pester", &format!("\"tag\":1,\"count\":{PINGS},\"deaf\":true"));
     client.until_logged("got 1", 1);
-    stand_still(&client);
+    client.stand_still(|client| client.log().len() as u64);
     let grown = client.peak_kb() - before;
     assert!(grown < BOUND_KB, "memory grew by {grown} KB");
     assert!(!client.log().contains(&"answered 1".to_owned()), "8 MB of answers found room");
@@ -167,13 +155,13 @@ pub(crate) fn nobody_reads() -> String {
         client.until_logged("got 101", 1);
         let long = 126..=165;
         long.clone().for_each(|id| client.begin(&long_call(id)));
-        stand_still(&client);
+        client.stand_still(|client| client.log().len() as u64);
         let heard = client.log().iter().filter(|line| line.starts_with("got")).count();
         assert!(heard < 24, "{heard} calls were read by a server that has to wait");
         let resume: [&dyn Fn(&Client); 2] =
             [&Client::read_on, &|client| client.work.set_mark("hear")];
         resume[usize::from(!client_first)](&client);
-        stand_still(&client);
+        client.stand_still(|client| client.log().len() as u64);
         resume[usize::from(client_first)](&client);
         client.finish(1 + long.count());
         for id in 101..=165 {
@@ -204,7 +192,7 @@ fn full_towards_the_client(story: &str) -> Client {
         client.begin(&request(n, "tools/call", &big));
     }
     client.until_logged("got 101", 1);
-    stand_still(&client);
+    client.stand_still(|client| client.log().len() as u64);
     client
 }
 
@@ -221,7 +209,7 @@ fn full_towards_the_server(story: &str) -> Client {
         let call = call("echo", &format!("\"tag\":{id},\"pad\":\"{pad}\""));
         client.send(&format!("{}\n{}", request(id, "tools/call", &call), cancel(id)));
     }
-    stand_still(&client);
+    client.stand_still(|client| client.log().len() as u64);
     client
 }
 
@@ -277,7 +265,7 @@ pub(crate) fn a_reader_that_pauses_for_longer_than_calls_may_take() -> String {
     let big = |tag| format!("\"tag\":{tag},\"bytes\":{}", 2 * MB);
     let ids: Vec<_> = (0..6).map(|tag| client.call("big", &big(tag))).collect();
     client.until_logged("got 0", 1);
-    stand_still(&client);
+    client.stand_still(|client| client.log().len() as u64);
     sleep(3 * TIMEOUT_MS);
     client.read_on();
     for id in ids {

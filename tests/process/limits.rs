@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use crate::SKIPPED;
 use crate::alone::{Alone, Ended};
 use crate::shell_server::around_a_shell;
 use crate::sys::{self, Inherited, Limit};
@@ -44,13 +45,13 @@ pub(crate) fn few_files() -> String {
 
 pub(crate) fn few_processes() -> String {
     if !sys::is_root() {
-        return "SKIPPED: to become a user without other processes takes root".to_owned();
+        return format!("{SKIPPED}to become a user without other processes takes root");
     }
     // The program may stand where only we can go.
     let mut program = around_a_shell(&[]);
     program.uid(nobody_else()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Err(why) = program.status() {
-        return format!("SKIPPED: another user cannot start the program: {why}");
+        return format!("{SKIPPED}another user cannot start the program: {why}");
     }
     let least = enough(Limit::Processes, 1, 10, |command| command.uid(nobody_else()));
     format!("{least} processes and threads are enough")

@@ -3,6 +3,7 @@
 
 use std::process::{Command, Stdio};
 
+use crate::SKIPPED;
 use crate::alone::Alone;
 use crate::shell_server::{around_a_shell, behind};
 use crate::work::Work;
@@ -40,7 +41,7 @@ fn allows(preparation: &str) -> bool {
 
 fn served_behind(preparation: &str) -> String {
     if !allows(preparation) {
-        return format!("SKIPPED: not allowed here: unshare -m, {preparation}");
+        return format!("{SKIPPED}not allowed here: unshare -m, {preparation}");
     }
     let work = Work::create("unshared", 1.0).expect("a folder");
     let command = behind(&["unshare", "-m"], preparation, "/", &around_a_shell(&[]));

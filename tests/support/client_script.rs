@@ -4,8 +4,9 @@ use mcp_uplift::bridge::Time;
 
 use super::case::Case;
 use super::json::{Json, short};
-use super::pattern::{Names, line_of, matches, raw_bytes, would_match};
-use super::steps::{ClientStep, ProcessStep, Raw, RawText};
+use super::pattern::{Names, line_of, matches, would_match};
+use super::sending::Sending;
+use super::steps::{ClientStep, ProcessStep, Raw, RawText, scaled};
 
 /// What a scripted client can do to the world, and see of it.
 pub(crate) trait ClientWorld {
@@ -47,8 +48,8 @@ pub(crate) struct ClientScript {
     at: usize,
     /// When the current step, or its current part, began.
     since: Option<Time>,
-    /// The bytes of a `send_raw` and how many of them are out.
-    raw: Option<(Vec<u8>, usize)>,
+    /// A `send_raw` that is under way.
+    raw: Option<Sending>,
     /// How many of the waiting lines the current step has looked at.
     seen: usize,
     /// Whether the last step has closed what was open.
@@ -134,9 +135,9 @@ impl ClientScript {
                     return Progress::Wrong(why);
                 }
             }
-            ClientStep::SendRaw(raw) => return self.send_raw(raw, since, now, world),
+            ClientStep::SendRaw(raw) => return self.send_raw(raw, now, world),
             ClientStep::Expect { pattern, within_ms, next, raw } => {
-                let until = since.after(self.scaled(*within_ms));
+                let until = since.after(scaled(self.scale, *within_ms));
                 return self.expect(pattern, *next, raw, until, now);
             }
             ClientStep::Maybe(pattern) => self.optional.push(pattern.clone()),
@@ -149,7 +150,7 @@ impl ClientScript {
             ClientStep::Mark(name) => world.set_mark(name),
             ClientStep::WaitMark { name, within_ms } => {
                 if !world.has_mark(name) {
-                    let until = since.after(self.scaled(*within_ms));
+                    let until = since.after(scaled(self.scale, *within_ms));
                     let never = || format!("the server never reached the mark {name}");
                     return blocked_or_wrong(until, now, never);
                 }
@@ -162,11 +163,11 @@ impl ClientScript {
                 }
             }
             ClientStep::ExpectExit { codes, within_ms } => {
-                let until = since.after(self.scaled(*within_ms));
+                let until = since.after(scaled(self.scale, *within_ms));
                 return expect_exit(codes.as_deref(), until, now, world);
             }
             ClientStep::Process { step, within_ms } => {
-                let until = since.after(self.scaled(*within_ms));
+                let until = since.after(scaled(self.scale, *within_ms));
                 if let Err(why) = world.process_step(step) {
                     return blocked_or_wrong(until, now, || why);
                 }
@@ -235,38 +236,18 @@ impl ClientScript {
         }
     }
 
-    fn send_raw(
-        &mut self,
-        step: &RawText,
-        since: Time,
-        now: Time,
-        world: &mut dyn ClientWorld,
-    ) -> Progress {
-        let (bytes, mut sent) = match self.raw.take() {
-            Some(under_way) => under_way,
-            None => match raw_bytes(&step.text, &self.names) {
-                Ok(bytes) => (bytes, 0),
-                Err(why) => return Progress::Wrong(why),
-            },
-        };
-        let chunk = step.chunk.unwrap_or(bytes.len()).max(1);
-        if sent > 0 && now < since.after(step.gap_ms) {
-            self.raw = Some((bytes, sent));
-            return Progress::Blocked(since.after(step.gap_ms));
+    fn send_raw(&mut self, step: &RawText, now: Time, world: &mut dyn ClientWorld) -> Progress {
+        let sending = self.raw.take().map_or_else(|| Sending::of(step, &self.names), Ok);
+        let gone = sending.and_then(|mut sending| {
+            let at = sending.go_on(step, now, &mut |piece| world.write(piece))?;
+            self.raw = at.map(|_| sending);
+            Ok(at)
+        });
+        match gone {
+            Ok(None) => Progress::Done,
+            Ok(Some(at)) => Progress::Blocked(at),
+            Err(why) => Progress::Wrong(why),
         }
-        while sent < bytes.len() {
-            let end = bytes.len().min(sent + chunk);
-            if let Err(why) = world.write(&bytes[sent..end]) {
-                return Progress::Wrong(why);
-            }
-            sent = end;
-            if step.gap_ms > 0 {
-                self.since = Some(now);
-                self.raw = Some((bytes, sent));
-                return Progress::Blocked(now.after(step.gap_ms));
-            }
-        }
-        Progress::Done
     }
 
     /// Closes our end unless the bridge has ended by itself, and waits for its end.
@@ -284,17 +265,7 @@ impl ClientScript {
             }
             world.close_stdin();
         }
-        expect_exit(codes, since.after(self.scaled(8000)), now, world)
-    }
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a few seconds times a small factor"
-    )]
-    fn scaled(&self, ms: u64) -> u64 {
-        (ms as f64 * self.scale) as u64
+        expect_exit(codes, since.after(scaled(self.scale, 8000)), now, world)
     }
 }
 

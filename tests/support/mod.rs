@@ -17,6 +17,7 @@ pub(crate) mod rules;
 pub(crate) mod runner;
 pub(crate) mod schema;
 pub(crate) mod self_check;
+pub(crate) mod sending;
 pub(crate) mod server_script;
 pub(crate) mod steps;
 #[allow(dead_code)] // the process tests use the rest

@@ -11,7 +11,8 @@ use mcp_uplift::bridge::Time;
 use super::case::Case;
 use super::json::{Json, short};
 use super::pattern::{Names, line_of, matches, raw_bytes, would_match};
-use super::steps::{Expectation, Grandchild, RawText, ServerStep};
+use super::sending::Sending;
+use super::steps::{Expectation, Grandchild, RawText, ServerStep, scaled};
 
 /// What a scripted server can do to the world.
 pub(crate) trait ServerWorld {
@@ -70,8 +71,8 @@ pub(crate) struct ServerScript {
     since: Option<Time>,
     /// The patterns an `expect_all` still waits for.
     left: Option<Vec<Json>>,
-    /// The bytes of a `send_raw` and how many of them are out.
-    raw: Option<(Vec<u8>, usize)>,
+    /// A `send_raw` that is under way.
+    raw: Option<Sending>,
     names: Names,
     autos: Vec<(Json, Json)>,
     ignored: Vec<Json>,
@@ -197,13 +198,13 @@ impl ServerScript {
             ServerStep::Expect(expectation) => return self.expect(expectation, since, now, world),
             ServerStep::ExpectNone { ms } => return self.quiet(since.after(*ms), now, world),
             ServerStep::ExpectEof { within_ms } => {
-                return self.expect_eof(since.after(self.scaled(*within_ms)), now, world);
+                return self.expect_eof(since.after(scaled(self.scale, *within_ms)), now, world);
             }
             ServerStep::Send(message) => match line_of(message, &self.names) {
                 Ok(line) => send(&line, world),
                 Err(why) => return Progress::Wrong(why),
             },
-            ServerStep::SendRaw(raw) => return self.send_raw(raw, since, now, world),
+            ServerStep::SendRaw(raw) => return self.send_raw(raw, now, world),
             ServerStep::Auto { pattern, reply } => {
                 self.autos.push((pattern.clone(), reply.clone()));
             }
@@ -216,7 +217,7 @@ impl ServerScript {
             ServerStep::Mark(name) => world.set_mark(name),
             ServerStep::WaitMark(name) => {
                 if !world.has_mark(name) {
-                    let until = since.after(self.scaled(10_000));
+                    let until = since.after(scaled(self.scale, 10_000));
                     let never = || format!("the client never set the mark {name}");
                     return blocked_or_wrong(until, now, never);
                 }
@@ -243,7 +244,7 @@ impl ServerScript {
         let mut left = self.left.take().unwrap_or_else(|| expectation.patterns.clone());
         let mut since = since;
         while !left.is_empty() {
-            let within = self.scaled(expectation.within_ms);
+            let within = scaled(self.scale, expectation.within_ms);
             match self.next_message(world) {
                 Found::Message(message, line) => {
                     if let Err(why) = self.take_one(&mut left, &message, &line, expectation) {
@@ -316,40 +317,28 @@ impl ServerScript {
         }
     }
 
-    fn send_raw(
-        &mut self,
-        step: &RawText,
-        since: Time,
-        now: Time,
-        world: &mut dyn ServerWorld,
-    ) -> Progress {
-        let (bytes, mut sent) = match self.raw.take() {
-            Some(under_way) => under_way,
-            None => match raw_bytes(&step.text, &self.names) {
-                Ok(bytes) => {
-                    world.trace("S>", &short(&String::from_utf8_lossy(&bytes), 300));
-                    (bytes, 0)
-                }
-                Err(why) => return Progress::Wrong(why),
+    fn send_raw(&mut self, step: &RawText, now: Time, world: &mut dyn ServerWorld) -> Progress {
+        let sending = self.raw.take().map_or_else(
+            || {
+                let sending = Sending::of(step, &self.names)?;
+                world.trace("S>", &short(&String::from_utf8_lossy(&sending.bytes), 300));
+                Ok(sending)
             },
-        };
-        let chunk = step.chunk.unwrap_or(bytes.len()).max(1);
-        loop {
-            if sent > 0 && step.gap_ms > 0 && now < since.after(step.gap_ms) {
-                self.raw = Some((bytes, sent));
-                return Progress::Blocked(since.after(step.gap_ms));
-            }
-            if sent >= bytes.len() {
-                return Progress::Done;
-            }
-            let end = bytes.len().min(sent + chunk);
-            world.write(&bytes[sent..end]);
-            sent = end;
-            if step.gap_ms > 0 {
-                self.since = Some(now);
-                self.raw = Some((bytes, sent));
-                return Progress::Blocked(now.after(step.gap_ms));
-            }
+            Ok,
+        );
+        let gone = sending.and_then(|mut sending| {
+            let mut write = |piece: &[u8]| {
+                world.write(piece);
+                Ok(())
+            };
+            let at = sending.go_on(step, now, &mut write)?;
+            self.raw = at.map(|_| sending);
+            Ok(at)
+        });
+        match gone {
+            Ok(None) => Progress::Done,
+            Ok(Some(at)) => Progress::Blocked(at),
+            Err(why) => Progress::Wrong(why),
         }
     }
 
@@ -390,16 +379,6 @@ impl ServerScript {
             names.insert("$id".to_owned(), message.get("id").cloned().unwrap_or(Json::Null));
             Some(line_of(reply, &names))
         })
-    }
-
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        clippy::cast_precision_loss,
-        reason = "a few seconds times a small factor"
-    )]
-    fn scaled(&self, ms: u64) -> u64 {
-        (ms as f64 * self.scale) as u64
     }
 }
 

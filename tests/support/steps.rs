@@ -4,6 +4,17 @@ use std::cell::RefCell;
 
 use super::json::{Json, short};
 
+/// A wait of a case where everything takes so many times as long.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "a few seconds times a small factor"
+)]
+pub(crate) fn scaled(scale: f64, ms: u64) -> u64 {
+    (ms as f64 * scale) as u64
+}
+
 #[derive(Clone)]
 pub(crate) struct Expectation {
     /// In any order; most steps have one.

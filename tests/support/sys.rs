@@ -189,6 +189,16 @@ pub(crate) fn terminal() -> io::Result<(File, File)> {
     Ok(unsafe { (File::from_raw_fd(outer), File::from_raw_fd(inner)) })
 }
 
+/// From now on we trace this process, as a debugger does: its end is told to its parent only once we
+/// have ended ourselves. True where that is allowed.
+#[cfg(target_os = "linux")]
+pub(crate) fn trace(pid: u32) -> bool {
+    let none = std::ptr::null_mut::<libc::c_void>();
+    // SAFETY: takes numbers only; the process goes on as it was.
+    i32::try_from(pid)
+        .is_ok_and(|pid| unsafe { libc::ptrace(libc::PTRACE_SEIZE, pid, none, none) == 0 })
+}
+
 /// Whether we may do what only root may.
 pub(crate) fn is_root() -> bool {
     // SAFETY: has no precondition.

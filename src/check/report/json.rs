@@ -4,10 +4,12 @@
 //! The fixed parts stand here as they are printed: each `put` is a piece of them with the value
 //! that follows. That is a tenth of the code that members written one by one become.
 
+use super::words::Tally;
 use crate::check::model::{
-    Change, ChildNote, Feature, Frame, Outcome, Owner, Report, RuleResult, Sdk, Verdict, clean,
+    Change, ChildNote, Feature, Frame, Outcome, Report, RuleResult, Sdk, Verdict,
 };
 use crate::check::rules::SPEC;
+use crate::check::secrets::clean;
 use crate::message::object::Object;
 use crate::message::value::is_too_deep;
 use crate::message::writer::push_string;
@@ -20,7 +22,7 @@ const HEAD: &str = concat!(
 
 /// The report as one JSON object on one line.
 #[must_use]
-pub fn print(report: &Report) -> String {
+pub(crate) fn print(report: &Report) -> String {
     let mut text = HEAD.to_owned();
     let out = &mut text;
     for word in &report.command {
@@ -113,22 +115,18 @@ fn push_sdk(out: &mut String, sdk: Option<Sdk>) {
 
 /// How many native outcomes there are of each verdict, and whose the errors are.
 fn push_summary(out: &mut String, report: &Report) {
-    for (fixed, verdict) in [
-        (r#","summary":{"errors":"#, Verdict::Fail),
-        (r#","warnings":"#, Verdict::Warn),
-        (r#","inconclusive":"#, Verdict::Inconclusive),
-        (r#","passed":"#, Verdict::Pass),
-        (r#","skipped":"#, Verdict::Skip),
+    let tally = Tally::of(report);
+    for (fixed, count) in [
+        (r#","summary":{"errors":"#, tally.errors),
+        (r#","warnings":"#, tally.warnings),
+        (r#","inconclusive":"#, tally.inconclusive),
+        (r#","passed":"#, tally.passed),
+        (r#","skipped":"#, tally.skipped),
+        (r#","sdk":"#, tally.sdk),
+        (r#","server":"#, tally.server),
+        (r#","unknown":"#, tally.unknown),
     ] {
-        put_number(out, fixed, report.native(verdict).count() as u64);
-    }
-    for (fixed, owner) in [
-        (r#","sdk":"#, Owner::Sdk),
-        (r#","server":"#, Owner::Server),
-        (r#","unknown":"#, Owner::Unknown),
-    ] {
-        let owned = report.native(Verdict::Fail).filter(|result| result.owner == owner);
-        put_number(out, fixed, owned.count() as u64);
+        put_number(out, fixed, count as u64);
     }
 }
 
@@ -215,7 +213,7 @@ fn push_change(out: &mut String, change: &Change) {
 }
 
 fn push_feature(out: &mut String, feature: &Feature) {
-    put(out, r#"{"feature":"#, feature.name);
+    put(out, r#"{"feature":"#, feature.what.name());
     put(out, r#","how":"#, if feature.is_observed { "observed" } else { "declared" });
     put_letter(out, r#","child":"#, feature.child);
     if let Some(frame) = &feature.frame {
@@ -234,15 +232,16 @@ fn push_child(out: &mut String, child: &ChildNote) {
         Some(status) => out.push_str(&status.to_string()),
         None => out.push_str("null"),
     }
-    put(out, r#","ended":"#, child.ended);
+    put(out, r#","ended":"#, child.ended.name());
     out.push('}');
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::check::model::{Era, Overall};
+    use crate::check::model::{Era, Gone, Overall, Owner};
     use crate::check::rules;
+    use crate::shell::How;
     use serde_json::{Value, json};
 
     /// A frame as it came in.
@@ -280,10 +279,10 @@ pub(super) mod tests {
             ms: 812,
             frames: 21,
             exit,
-            ended: "stdin closed",
+            ended: How::InputClosed,
         };
         let feature = |child, frame: Option<Frame>| Feature {
-            name: "logging",
+            what: Gone::Logging,
             is_observed: frame.is_some(),
             child,
             frame,

@@ -4,8 +4,10 @@ use super::lines::{Append as _, command};
 use super::words::{
     Tally, is_shown, push_because, push_count, seconds, shown_verdict, wrapped_note,
 };
-use crate::check::model::{Overall, Owner, Report, RuleResult, Verdict, clean};
+use crate::check::model::{Overall, Owner, Report, RuleResult, Verdict};
 use crate::check::rules::SPEC;
+use crate::check::secrets::clean;
+use crate::shell::is_unsafe;
 
 /// A comment takes no more than 65536 characters.
 const LIMIT: usize = 60_000;
@@ -18,7 +20,7 @@ const LONG_COMMAND: usize = 1000;
 
 /// The report.
 #[must_use]
-pub fn print(report: &Report) -> String {
+pub(crate) fn print(report: &Report) -> String {
     let mut out = String::from("### MCP 2026-07-28 readiness: ");
     out.append(&report.verdict.name().replace('-', " "));
     out.append("\n");
@@ -233,8 +235,7 @@ fn push_word(out: &mut String, word: &str) {
                 out.push(c);
             }
             // Nothing is clean enough for a place where it would be obeyed.
-            c if c.is_control()
-                || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') => {}
+            c if is_unsafe(c) => {}
             c => out.push(c),
         }
     }

@@ -3,11 +3,11 @@
 use super::lines::ascii;
 
 /// Back to the first column, and away with what stands there.
-pub const ERASE: &str = "\r\x1b[K";
+pub(crate) const ERASE: &str = "\r\x1b[K";
 
 /// Says what is being probed, in place of what was said before.
 #[must_use]
-pub fn line(what: &str, width: usize) -> String {
+pub(crate) fn line(what: &str, width: usize) -> String {
     // A full line would make some terminals go on to the next one.
     let room = width.saturating_sub(1);
     let mut text = String::from("mcp-uplift: ");

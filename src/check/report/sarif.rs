@@ -15,7 +15,7 @@ const HEAD: &str = concat!(
 /// The report as one log with one run. `anchor` is the file that findings are shown at: its path
 /// from the root of the sources.
 #[must_use]
-pub fn print(report: &Report, anchor: Option<&str>) -> String {
+pub(crate) fn print(report: &Report, anchor: Option<&str>) -> String {
     let mut text = HEAD.to_owned();
     let out = &mut text;
     for rule in rules::all() {

@@ -3,9 +3,10 @@
 use super::lines::*;
 use super::words::*;
 use crate::check::model::{
-    Change, ChildNote, Feature, Outcome, Overall, Report, RuleResult, Verdict, clean,
+    Change, ChildNote, Feature, Outcome, Overall, Report, RuleResult, Verdict,
 };
 use crate::check::rules::SPEC;
+use crate::check::secrets::clean;
 
 /// No report is narrower.
 const NARROWEST: usize = 60;
@@ -35,18 +36,18 @@ const YELLOW: &str = "33";
 
 /// How the report is to look.
 #[derive(Clone, Copy, Debug)]
-pub struct Style {
+pub(crate) struct Style {
     /// Columns of a line, 60 at least.
-    pub width: usize,
+    pub(crate) width: usize,
     /// Is there colour?
-    pub has_color: bool,
+    pub(crate) has_color: bool,
     /// With frames, stderr of the children, and rules that passed or were skipped?
-    pub is_verbose: bool,
+    pub(crate) is_verbose: bool,
 }
 
 /// The report.
 #[must_use]
-pub fn print(report: &Report, style: &Style) -> String {
+pub(crate) fn print(report: &Report, style: &Style) -> String {
     let mut page = Page {
         out: String::new(),
         width: style.width.max(NARROWEST),
@@ -72,7 +73,7 @@ pub fn print(report: &Report, style: &Style) -> String {
 
 /// The verdict with its numbers, on one line: what is said when the report itself goes elsewhere.
 #[must_use]
-pub fn last_line(report: &Report) -> String {
+pub(crate) fn last_line(report: &Report) -> String {
     let mut line = String::from(head(report.verdict).0);
     line.append("   ");
     line.append(&ascii(&summary(report)));
@@ -281,13 +282,13 @@ impl Page {
     }
 
     fn features(&mut self, features: &[Feature]) {
-        let column = features.iter().map(|feature| feature.name.len()).max().unwrap_or(0);
+        let column = features.iter().map(|feature| feature.what.name().len()).max().unwrap_or(0);
         self.headline("In use, and not part of 2026-07-28", features.is_empty());
         for feature in features {
             let mut text =
                 String::from(if feature.is_observed { "observed, " } else { "declared, " });
             text.push(feature.child);
-            self.entry(feature.name, column, &text);
+            self.entry(feature.what.name(), column, &text);
         }
     }
 
@@ -298,7 +299,7 @@ impl Page {
             text.append(if child.is_wrapped { ", wrapped, " } else { ", native, " });
             push_count(&mut text, child.frames, "line");
             text.append(", ended: ");
-            text.append(child.ended);
+            text.append(child.ended.name());
             if let Some(status) = child.exit {
                 text.append(", exit ");
                 text.append(&status.to_string());

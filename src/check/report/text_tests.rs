@@ -2,8 +2,9 @@
 #![allow(clippy::indexing_slicing, clippy::string_slice, reason = "tests")]
 
 use super::*;
-use crate::check::model::{Era, Frame, Owner, Sdk};
+use crate::check::model::{Era, Frame, Gone, Owner, Sdk};
 use crate::check::rules::{Kind, Level, Rule};
+use crate::shell::How;
 
 static DISCOVER: Rule = Rule {
     id: "MCP001",
@@ -77,14 +78,19 @@ pub(in crate::check::report) fn sample() -> Report {
                 because: String::new(),
             },
         ],
-        features: vec![Feature { name: "logging", is_observed: false, child: 'C', frame: None }],
+        features: vec![Feature {
+            what: Gone::Logging,
+            is_observed: false,
+            child: 'C',
+            frame: None,
+        }],
         children: vec![ChildNote {
             id: 'A',
             is_wrapped: false,
             ms: 812,
             frames: 21,
             exit: Some(0),
-            ended: "stdin closed",
+            ended: How::InputClosed,
         }],
         stderr: vec!["READY NATIVELY\u{7}".to_owned()],
         uncalled_tools: 3,

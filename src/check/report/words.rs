@@ -2,6 +2,7 @@
 
 use super::lines::*;
 use crate::check::model::*;
+use crate::check::secrets::clean;
 
 /// Numbers of native outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -155,16 +156,8 @@ pub(super) fn push_identity(text: &mut String, report: &Report) {
 }
 
 pub(super) fn push_sdk(text: &mut String, sdk: &Sdk) {
-    // The look of its lines is no proof.
-    if sdk.why == "wire" {
-        text.append("looks like ");
-    }
-    text.append(match sdk.name {
-        "typescript" => "TypeScript SDK",
-        "python" => "Python SDK",
-        "rust" => "rmcp",
-        other => other,
-    });
+    text.append(sdk.doubt());
+    text.append(sdk.title());
     if !sdk.line.is_empty() {
         text.append(" v");
         text.append(sdk.line.strip_suffix(".x").unwrap_or(sdk.line));
@@ -289,10 +282,7 @@ pub(super) fn push_count(text: &mut String, count: usize, noun: &str) {
 
 /// A duration, for instance `2.4 s`.
 pub(super) fn seconds(ms: u64) -> String {
-    let tenths = ms.saturating_add(50) / 100;
-    let mut text = (tenths / 10).to_string();
-    text.append(".");
-    text.append(&(tenths % 10).to_string());
+    let mut text = tenths(ms);
     text.append(" s");
     text
 }

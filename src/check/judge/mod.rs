@@ -1,11 +1,20 @@
 //! What was seen becomes outcomes: one small function for each rule, by the contract's tables.
 
-use super::model::{Era, Frame, Outcome, Verdict, clean};
+mod calls;
+mod probes;
+
+use super::model::{Era, Frame, Gone, Outcome, Verdict};
+use super::secrets::clean;
 use super::seen::{CallSeen, Listing, Probe, Reply, Seen};
 use crate::message::list;
 use crate::message::object::Object;
 use crate::message::value::{is_integer, is_object, is_string, string};
-use crate::message::vocabulary::{MODERN, Revision, code, key};
+use crate::message::vocabulary::{MODERN, Revision, key};
+use calls::calls;
+use probes::{
+    absent_resource, listen, missing_meta, ping, set_level, subscribe, unknown_method,
+    version_code, version_refused,
+};
 
 /// How a rule is judged.
 type Judge = fn(&Seen) -> Outcome;
@@ -137,7 +146,7 @@ fn stands_alone(seen: &Seen) -> Outcome {
         if works(seen.plain.as_ref()) || works(seen.enveloped.as_ref()) {
             return evidence("lists only after initialize");
         }
-        if seen.lists_at_once() {
+        if seen.lists_at_once() && alone.is_some() {
             return evidence("lists only after server/discover");
         }
         if seen.era == Era::Legacy {
@@ -262,17 +271,18 @@ fn envelope(seen: &Seen) -> Outcome {
 }
 
 fn deprecated(seen: &Seen) -> Outcome {
-    let mut what = Vec::new();
+    let mut told = Vec::new();
     let mut evidence = Vec::new();
     if seen.capabilities().get("logging").is_some() {
-        what.push("logging is advertised");
+        told.push("logging is advertised");
         evidence.extend_from_slice(opening(seen).map_or(&[], |probe| &probe.frames));
     }
-    for (name, text) in [("roots/list", "roots/list was asked"), ("sampling", "sampling was asked")]
+    for (what, text) in
+        [(Gone::Roots, "roots/list was asked"), (Gone::Sampling, "sampling was asked")]
     {
-        let used = seen.features.iter().find(|feature| feature.name == name && feature.is_observed);
+        let used = seen.features.iter().find(|feature| feature.what == what && feature.is_observed);
         if let Some(feature) = used {
-            what.push(text);
+            told.push(text);
             evidence.extend_from_slice(feature.frame.as_slice());
         }
     }
@@ -283,10 +293,10 @@ fn deprecated(seen: &Seen) -> Outcome {
         Reply::Error(_) | Reply::Silence(_) | Reply::Exited => false,
     };
     if let Some(call) = seen.calls.iter().find(in_calls) {
-        what.push("a tool asks for roots or sampling");
+        told.push("a tool asks for roots or sampling");
         evidence.extend_from_slice(&call.last().frames);
     }
-    if what.is_empty() { pass() } else { shown(&evidence, Verdict::Warn, &what.join(", ")) }
+    if told.is_empty() { pass() } else { shown(&evidence, Verdict::Warn, &told.join(", ")) }
 }
 
 fn order(seen: &Seen) -> Outcome {
@@ -319,6 +329,7 @@ fn advertised_lists(seen: &Seen) -> Outcome {
         return skip(LEGACY);
     }
     match seen.lists.iter().find(|list| !list.works()) {
+        None if seen.lacks_list => unclear(seen, NOT_ASKED),
         None => pass(),
         Some(list) => {
             let what = if list.probe.is_result() { " without its array: " } else { ": " };
@@ -332,157 +343,10 @@ fn core_tasks(seen: &Seen) -> Outcome {
         let frames = opening(seen).map_or(&[][..], |probe| &probe.frames);
         return shown(frames, Verdict::Warn, "the capability 'tasks' is advertised");
     }
-    for listing in seen.usable_lists() {
-        let result = listing.probe.result().unwrap_or_default();
-        for tool in result.get("tools").and_then(list::array).into_iter().flatten() {
-            let support = Object::parse(tool).and_then(|tool| tool.object("execution"));
-            let support = support.and_then(|execution| execution.string("taskSupport"));
-            if matches!(support.as_deref(), Some("optional" | "required")) {
-                return of(&listing.probe, Verdict::Warn, "a tool has execution.taskSupport");
-            }
-        }
-    }
-    pass()
-}
-
-// ---- probes ----
-
-/// A method that is gone: -32601 is right, a result wrong, anything else a warning.
-fn removed(seen: &Seen, probe: Option<&Probe>) -> Outcome {
-    let Some(probe) = probe else { return unclear(seen, NOT_ASKED) };
-    match &probe.reply {
-        Reply::Result(_) => said(probe, Verdict::Fail, "answered with "),
-        Reply::Error(_) if probe.code() == Some(code::METHOD_NOT_FOUND) => pass(),
-        Reply::Error(_) => said(probe, Verdict::Warn, ""),
-        Reply::Silence(_) | Reply::Exited => said(probe, Verdict::Inconclusive, ""),
-    }
-}
-
-fn ping(seen: &Seen) -> Outcome {
-    removed(seen, seen.ping.as_ref())
-}
-
-fn set_level(seen: &Seen) -> Outcome {
-    removed(seen, seen.set_level.as_ref())
-}
-
-fn subscribe(seen: &Seen) -> Outcome {
-    let first = removed(seen, seen.subscribe.as_ref());
-    let second = removed(seen, seen.unsubscribe.as_ref());
-    let rank = |outcome: &Outcome| match outcome.verdict {
-        Verdict::Fail => 0,
-        Verdict::Warn => 1,
-        Verdict::Inconclusive => 2,
-        Verdict::Pass | Verdict::Skip => 3,
-    };
-    if rank(&second) < rank(&first) { second } else { first }
-}
-
-fn listen(seen: &Seen) -> Outcome {
-    let capabilities = seen.capabilities();
-    let offers =
-        |name: &str, flag: &str| capabilities.object(name).is_some_and(|offer| offer.is_true(flag));
-    let is_offered =
-        ["tools", "prompts", "resources"].iter().any(|name| offers(name, "listChanged"))
-            || offers("resources", "subscribe");
-    if !is_offered {
-        return skip("no changes are advertised");
-    }
-    let Some(listen) = &seen.listen else { return unclear(seen, NOT_ASKED) };
-    match &listen.fault {
+    match seen.usable_lists().into_iter().find(|list| list.has_tasks) {
+        Some(list) => of(&list.probe, Verdict::Warn, "a tool has execution.taskSupport"),
         None => pass(),
-        Some(fault) => of(&listen.probe, Verdict::Fail, fault),
     }
-}
-
-fn absent_resource(seen: &Seen) -> Outcome {
-    if seen.capabilities().get("resources").is_none() {
-        return skip("no resources are advertised");
-    }
-    let Some(probe) = &seen.read else { return unclear(seen, NOT_ASKED) };
-    match &probe.reply {
-        Reply::Error(_) if probe.code() == Some(code::INVALID_PARAMS) => pass(),
-        // What a server says in its own way is passed on: it may mean anything.
-        Reply::Error(_) if seen.is_wrapped && probe.code() != Some(code::RESOURCE_NOT_FOUND) => {
-            said(probe, Verdict::Warn, "the server's own answer, passed on: ")
-        }
-        Reply::Error(_) => said(probe, Verdict::Fail, ""),
-        Reply::Result(_) => {
-            let result = probe.result().unwrap_or_default();
-            let is_empty =
-                result.get("contents").and_then(list::array).is_none_or(|mut c| c.next().is_none());
-            if is_empty {
-                return of(probe, Verdict::Fail, "a result with empty contents");
-            }
-            of(probe, Verdict::Inconclusive, "a resource that nobody serves was read")
-        }
-        Reply::Silence(_) | Reply::Exited => said(probe, Verdict::Inconclusive, ""),
-    }
-}
-
-/// The code by which 2026-07-28 drafts refused a version.
-const OLD_VERSION_CODE: i64 = -32004;
-
-fn version_code(seen: &Seen) -> Outcome {
-    if let Some(why) = not_modern(seen) {
-        return why;
-    }
-    let Some(probe) = &seen.version else { return unclear(seen, NOT_ASKED) };
-    match probe.code() {
-        Some(code::UNSUPPORTED_VERSION) => pass(),
-        Some(OLD_VERSION_CODE) => said(probe, Verdict::Fail, ""),
-        _ => skip("RDY104 tells what became of an unknown version"),
-    }
-}
-
-fn version_refused(seen: &Seen) -> Outcome {
-    if let Some(why) = not_modern(seen) {
-        return why;
-    }
-    let Some(probe) = &seen.version else { return unclear(seen, NOT_ASKED) };
-    let error = probe.error().unwrap_or_default();
-    match probe.code() {
-        Some(OLD_VERSION_CODE) => skip("MCP012 tells that the code is an old one"),
-        Some(code::UNSUPPORTED_VERSION) => {
-            let data = error.object("data").unwrap_or_default();
-            if data.get("supported").and_then(list::array).is_some() {
-                return pass();
-            }
-            of(probe, Verdict::Fail, "error -32022 without data.supported")
-        }
-        _ => said(probe, Verdict::Fail, "version 1999-01-01: "),
-    }
-}
-
-fn missing_meta(seen: &Seen) -> Outcome {
-    if let Some(why) = not_modern(seen) {
-        return why;
-    }
-    let probes = [&seen.without_meta, &seen.version_only];
-    let is_right = |probe: &Probe| match probe.code() {
-        Some(code::INVALID_PARAMS) => true,
-        // What comes without an envelope may be taken for the other era.
-        Some(code::INVALID_REQUEST) => seen.era == Era::Dual,
-        _ => false,
-    };
-    if probes.iter().any(|probe| probe.is_none()) {
-        return unclear(seen, NOT_ASKED);
-    }
-    match probes.into_iter().flatten().find(|probe| !is_right(probe)) {
-        None => pass(),
-        Some(probe) => said(probe, Verdict::Warn, "without its _meta: "),
-    }
-}
-
-fn unknown_method(seen: &Seen) -> Outcome {
-    if let Some(why) = not_modern(seen) {
-        return why;
-    }
-    let Some(probe) = &seen.unknown else { return unclear(seen, NOT_ASKED) };
-    if probe.code() == Some(code::METHOD_NOT_FOUND) {
-        return pass();
-    }
-    said(probe, Verdict::Fail, "")
 }
 
 // ---- all along ----
@@ -539,57 +403,4 @@ fn end_of_input(seen: &Seen) -> Outcome {
         return outcome(Verdict::Warn, "still running 2 s after its stdin was closed");
     }
     pass()
-}
-
-fn calls(seen: &Seen) -> Outcome {
-    if seen.calls.is_empty() {
-        let why = if seen.era.is_modern() { "no --call was given" } else { LEGACY };
-        return skip(why);
-    }
-    let judged: Vec<_> = seen.calls.iter().map(call).collect();
-    let worst =
-        |verdict: Verdict| judged.iter().find(|outcome| outcome.verdict == verdict).cloned();
-    worst(Verdict::Fail).or_else(|| worst(Verdict::Inconclusive)).unwrap_or_else(pass)
-}
-
-fn call(call: &CallSeen) -> Outcome {
-    let (last, second) = (call.last(), &call.second);
-    if call.was_asked {
-        return of(last, Verdict::Fail, "the question came as a request of the server");
-    }
-    if let Some(result) = last.result() {
-        let requests = result.object("inputRequests").unwrap_or_default();
-        let has_requests = !requests.is_empty();
-        let are_questions = requests.iter().all(|(_, question)| is_question(question));
-        let is_content = result.get("content").is_some_and(|raw| raw.starts_with('['));
-        return match result.string("resultType").as_deref() {
-            Some("complete") if is_content => pass(),
-            Some("input_required") if has_requests && !are_questions => {
-                of(last, Verdict::Fail, "inputRequests that are no questions")
-            }
-            Some("input_required") if has_requests && second.is_some() => pass(),
-            Some("input_required") if has_requests => {
-                of(last, Verdict::Fail, "questions although no capability was declared")
-            }
-            Some("input_required") if result.get("requestState").is_some_and(is_string) => pass(),
-            _ => of(last, Verdict::Fail, "a result that is neither complete nor input_required"),
-        };
-    }
-    match last.code() {
-        Some(code::MISSING_CAPABILITY) if second.is_some() => {
-            of(last, Verdict::Fail, "error -32021 although the capabilities were declared")
-        }
-        Some(code::MISSING_CAPABILITY) => {
-            of(last, Verdict::Fail, "error -32021 without data.requiredCapabilities")
-        }
-        Some(-32003 | code::URL_REQUIRED) => said(last, Verdict::Fail, ""),
-        _ => said(last, Verdict::Inconclusive, ""),
-    }
-}
-
-/// Is it an entry of `inputRequests`?
-fn is_question(raw: &str) -> bool {
-    let method = Object::parse(raw).and_then(|question| question.string("method"));
-    let known = ["elicitation/create", "sampling/createMessage", "roots/list"];
-    method.is_some_and(|method| known.contains(&&*method))
 }

@@ -1,0 +1,218 @@
+//! What the columns come to: the report.
+
+use std::borrow::Cow;
+
+use super::model::{Era, Outcome, Overall, Report, RuleResult, Verdict};
+use super::options::{FailOn, Options};
+use super::rules::{self, Rule};
+use super::secrets::{masked, masked_start};
+use super::seen::{Probe, Seen};
+use super::{NOT_READY, STDERR_BYTES, UNREACHABLE, judge, sdk, uses};
+use crate::message::object::Object;
+use crate::message::value::string;
+use crate::message::vocabulary::key;
+use crate::shell::How;
+
+/// Did any process answer, or live and write something?
+pub(super) fn is_reachable(seen: &Seen) -> bool {
+    let all_ended = seen.children.iter().all(|child| child.ended == How::ByItself);
+    seen.has_answered || (seen.has_written && !all_ended)
+}
+
+pub(super) fn judged(seen: &Seen) -> Vec<(&'static Rule, Outcome)> {
+    let judges = judge::JUDGES.iter();
+    judges.filter_map(|(id, judge)| Some((rules::find(id)?, judge(seen)))).collect()
+}
+
+pub(super) fn is_wanted(options: &Options, rule: &Rule) -> bool {
+    let names = |ids: &[String]| ids.iter().any(|id| id == rule.id);
+    (options.wishes.only.is_empty() || names(&options.wishes.only)) && !names(&options.wishes.skip)
+}
+
+/// The report, but for what only the clock and the processes know.
+pub(super) fn conclude(
+    options: &Options,
+    native: Seen,
+    wrapped: Option<Seen>,
+    outcomes: Vec<(&'static Rule, Outcome)>,
+) -> Report {
+    let is_reachable = is_reachable(&native);
+    let is_wrapped_reachable = wrapped.as_ref().is_some_and(self::is_reachable);
+    let words: Vec<String> = std::iter::once(&options.launch.program)
+        .chain(&options.launch.args)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let package = sdk::of_command(&words, options.launch.cwd.as_deref());
+    let sdk = sdk::agreed(package, sdk::of_wire(&native.marks));
+    let mut behind = wrapped.as_ref().map(judged).unwrap_or_default().into_iter();
+    let mut results = Vec::new();
+    for (rule, native) in outcomes.into_iter().filter(|_| is_reachable) {
+        let wrapped = behind.next().map(|(_, outcome)| outcome);
+        if !is_wanted(options, rule) {
+            continue;
+        }
+        let owner = sdk::owner(rule, sdk.as_ref());
+        let is_finding = native.verdict.is_finding();
+        let fix = if is_finding { sdk::fix(rule, sdk.as_ref(), owner) } else { String::new() };
+        results.push(RuleResult { rule, native, wrapped, owner, fix });
+    }
+    let mut report = Report {
+        command: words,
+        verdict: Overall::Unreachable,
+        reason: String::new(),
+        era: native.era,
+        server: server_name(&native),
+        sdk: sdk.filter(|_| is_reachable),
+        results,
+        is_wrapped_run: wrapped.is_some(),
+        changes: uses::changes(&native, wrapped.as_ref()),
+        features: uses::features(&native),
+        children: Vec::new(),
+        stderr: Vec::new(),
+        uncalled_tools: uses::tools(&native).saturating_sub(options.wishes.calls.len()),
+        duration_ms: 0,
+        started_unix: 0,
+        exit_code: UNREACHABLE,
+    };
+    if is_reachable {
+        report.verdict = overall(&report, is_wrapped_reachable);
+        report.exit_code = exit_code(options, &report);
+    } else {
+        report.reason = unreachable_reason(&native);
+        report.era = Era::Unknown;
+    }
+    report.children = native.children;
+    report.children.extend(wrapped.into_iter().flat_map(|seen| seen.children));
+    report
+}
+
+fn overall(report: &Report, is_wrapped_reachable: bool) -> Overall {
+    // What was not judged when wrapped is not known to be cured by it.
+    let is_cured = |result: &RuleResult| {
+        result.wrapped.as_ref().is_some_and(|wrapped| wrapped.verdict != Verdict::Inconclusive)
+    };
+    let is_ready = is_wrapped_reachable
+        && report.wrapped_failures().next().is_none()
+        && report.native(Verdict::Fail).all(is_cured);
+    if report.native(Verdict::Fail).next().is_none() {
+        Overall::ReadyNatively
+    } else if is_ready {
+        Overall::ReadyWhenWrapped
+    } else {
+        Overall::NotReady
+    }
+}
+
+fn exit_code(options: &Options, report: &Report) -> u8 {
+    let has = |verdict| report.native(verdict).next().is_some();
+    let is_accepted = options.wishes.accept_wrapped && report.verdict == Overall::ReadyWhenWrapped;
+    let fails = match options.wishes.fail_on {
+        FailOn::Never => false,
+        FailOn::Error => has(Verdict::Fail) && !is_accepted,
+        FailOn::Warning => has(Verdict::Warn) || (has(Verdict::Fail) && !is_accepted),
+    };
+    if fails { NOT_READY } else { 0 }
+}
+
+fn unreachable_reason(seen: &Seen) -> String {
+    if !seen.unstartable.is_empty() {
+        return seen.unstartable.clone();
+    }
+    let mut reason = match seen.children.iter().find(|child| child.ended == How::ByItself) {
+        Some(child) => match child.exit {
+            Some(status) => format!("the process ended with status {status}"),
+            None => "the process was ended by a signal".to_owned(),
+        },
+        None => "the process never answered".to_owned(),
+    };
+    if !seen.last_stderr.is_empty() {
+        reason.push_str("; its last line on stderr: ");
+        reason.push_str(&seen.shown(&seen.last_stderr));
+    }
+    reason
+}
+
+/// What the server calls itself, in whichever era.
+fn server_name(seen: &Seen) -> Option<(String, String)> {
+    let of = |info: Object<'_>| {
+        let member = |name: &str| info.get(name).and_then(string).map(Cow::into_owned);
+        Some((member("name")?, member("version").unwrap_or_default()))
+    };
+    let modern = seen.discover.as_ref().and_then(Probe::result);
+    let modern = modern.and_then(|result| result.object("_meta")?.object(key::SERVER_INFO));
+    let legacy = seen.initialize.as_ref().and_then(Probe::result);
+    let legacy = legacy.and_then(|result| result.object("serverInfo"));
+    modern.and_then(of).or_else(|| legacy.and_then(of))
+}
+
+/// Hides what was given with `--env` wherever the server's own words are shown. Frames are masked
+/// already: they may be cut in the middle of a value.
+pub(super) fn mask(report: &mut Report, secrets: &[String]) {
+    let hide = |text: &mut String| *text = masked(text, secrets);
+    hide(&mut report.reason);
+    for line in &mut report.stderr {
+        *line = masked_start(line, STDERR_BYTES, secrets);
+    }
+    if let Some((name, version)) = &mut report.server {
+        hide(name);
+        hide(version);
+    }
+    for result in &mut report.results {
+        hide(&mut result.native.found);
+        if let Some(wrapped) = &mut result.wrapped {
+            hide(&mut wrapped.found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(native: Verdict, wrapped: Verdict) -> Report {
+        let outcome =
+            |verdict| Outcome { verdict, found: String::new(), method: "", evidence: Vec::new() };
+        let result = RuleResult {
+            rule: &rules::all()[0],
+            native: outcome(native),
+            wrapped: Some(outcome(wrapped)),
+            owner: crate::check::model::Owner::Unknown,
+            fix: String::new(),
+        };
+        Report {
+            command: Vec::new(),
+            verdict: Overall::Unreachable,
+            reason: String::new(),
+            era: Era::Legacy,
+            server: None,
+            sdk: None,
+            results: vec![result],
+            is_wrapped_run: true,
+            changes: Vec::new(),
+            features: Vec::new(),
+            children: Vec::new(),
+            stderr: Vec::new(),
+            uncalled_tools: 0,
+            duration_ms: 0,
+            started_unix: 0,
+            exit_code: 0,
+        }
+    }
+
+    /// What nobody could judge is not cured, and a column that never ran is no good one.
+    #[test]
+    fn ready_when_wrapped_is_what_was_seen_to_be() {
+        for (native, wrapped, is_reachable, expected) in [
+            (Verdict::Pass, Verdict::Pass, true, Overall::ReadyNatively),
+            (Verdict::Warn, Verdict::Fail, true, Overall::ReadyNatively),
+            (Verdict::Fail, Verdict::Pass, true, Overall::ReadyWhenWrapped),
+            (Verdict::Fail, Verdict::Warn, true, Overall::ReadyWhenWrapped),
+            (Verdict::Fail, Verdict::Skip, true, Overall::ReadyWhenWrapped),
+            (Verdict::Fail, Verdict::Fail, true, Overall::NotReady),
+            (Verdict::Fail, Verdict::Inconclusive, true, Overall::NotReady),
+            (Verdict::Fail, Verdict::Pass, false, Overall::NotReady),
+        ] {
+            assert_eq!(overall(&report(native, wrapped), is_reachable), expected);
+        }
+    }
+}

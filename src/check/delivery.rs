@@ -1,0 +1,86 @@
+//! The report on its way out, and the line that tells what goes on.
+
+use std::env;
+use std::fs;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use super::model::Report;
+use super::options::{Format, Options};
+use super::report::{json, markdown, progress, sarif, text};
+use crate::bridge::Level;
+use crate::shell::{self, Console};
+use crate::sys;
+
+/// Prints the report where it is wanted.
+pub(super) fn deliver(options: &Options, report: &Report, console: &Console) -> Result<(), String> {
+    let to_terminal = options.wishes.output.is_none() && io::stdout().is_terminal();
+    let printed = match options.wishes.format {
+        Format::Json => json::print(report),
+        Format::Sarif => sarif::print(report, anchor(options).as_deref()),
+        Format::Markdown => markdown::print(report),
+        Format::Text => text::print(report, &style(options, to_terminal)),
+    };
+    // Whoever takes the report may take its time; signals end us as they end anybody.
+    sys::release_signals();
+    if let Some(path) = &options.wishes.output {
+        fs::write(path, &printed)
+            .map_err(|error| format!("--output: cannot write '{}': {error}", path.display()))?;
+        console.say(Level::Info, &text::last_line(report));
+        return Ok(());
+    }
+    shell::print(&printed)
+}
+
+fn style(options: &Options, to_terminal: bool) -> text::Style {
+    let columns = if to_terminal { sys::columns() } else { None };
+    text::Style {
+        width: columns.unwrap_or(80).max(60),
+        has_color: to_terminal && options.wishes.may_color && shell::may_colour(),
+        is_verbose: options.wishes.verbose,
+    }
+}
+
+/// The file that findings are shown at: the one that was named, or the first word of the command
+/// that is a file below the working directory.
+fn anchor(options: &Options) -> Option<String> {
+    if let Some(path) = &options.wishes.anchor {
+        let here = env::current_dir().unwrap_or_default();
+        return Some(path.strip_prefix(here).unwrap_or(path).to_string_lossy().into_owned());
+    }
+    let words = std::iter::once(&options.launch.program).chain(&options.launch.args);
+    let here = options.launch.cwd.as_deref().unwrap_or(Path::new("."));
+    let file = words.map(Path::new).find(|word| {
+        let is_below = word.is_relative()
+            && word.components().all(|part| !matches!(part, std::path::Component::ParentDir));
+        is_below && word.components().count() > 0 && here.join(word).is_file()
+    });
+    file.map(|path| path.strip_prefix("./").unwrap_or(path).to_string_lossy().into_owned())
+}
+
+/// One line on a terminal that tells what goes on.
+pub(super) struct Progress {
+    width: Option<usize>,
+}
+
+impl Progress {
+    pub(super) fn new() -> Self {
+        let is_shown = io::stderr().is_terminal() && !shell::is_dumb_terminal();
+        let width = if is_shown { sys::columns() } else { None };
+        Progress { width }
+    }
+
+    pub(super) fn show(&self, what: &str, is_wrapped: bool) {
+        if let Some(width) = self.width {
+            let behind = format!("{what} (wrapped)");
+            let line = progress::line(if is_wrapped { &behind } else { what }, width);
+            let _ = io::stderr().write_all(line.as_bytes());
+        }
+    }
+
+    pub(super) fn hide(&self) {
+        if self.width.is_some() {
+            let _ = io::stderr().write_all(progress::ERASE.as_bytes());
+        }
+    }
+}
