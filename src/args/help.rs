@@ -24,9 +24,10 @@ Everything after COMMAND, or after --, belongs to the server's command line.
 const TAIL: &str = "
 Sizes: 65536, 64KiB, 16MiB, 1GiB, 1MB. Times: 500 or 500ms, 30s, 2m, 1h.
 
-Exit status: 0 the client closed and all was answered; 1 the server never
-completed a handshake or ended under a legacy client, or stdin or stdout failed;
-2 wrong usage, or COMMAND could not be started; 128+N ended by signal N.
+Exit status: 0 the client closed and all was answered; 1 the server was asked
+and never completed a handshake, or ended under a legacy client, or stdin or
+stdout failed; 2 wrong usage, or COMMAND could not be started; 128+N ended by
+signal N.
 ";
 
 const CHECK_HEAD: &str = "\

@@ -191,7 +191,11 @@ impl Bridge {
             }
             Phase::Starting | Phase::Fresh | Phase::Down => {
                 self.upstream.crashed(self.now);
-                self.say(Level::Info, format!("the server {exit} before it was asked anything"));
+                let told = format!(
+                    "the server {exit} before it was asked anything; its stderr may say why, \
+                     and --env passes a variable on to it"
+                );
+                self.say(Level::Warning, told);
                 // What nobody asked for needs no delay when somebody does.
                 self.upstream.not_before = self.now;
             }
@@ -262,7 +266,10 @@ impl Bridge {
         self.upstream.is_wanted = is_waited_for;
         if !was_ready && is_waited_for {
             // It never got as far as serving: starting it again is for the next request (C3).
-            self.fail_waiting(&format!("{how} during the handshake; its stderr may say why"));
+            self.fail_waiting(&format!(
+                "{how} during the handshake; its stderr may say why, \
+                 and --env passes a variable on to it"
+            ));
         }
     }
 }

@@ -68,7 +68,7 @@ is
 The client closed the connection, and got every answer that it still read.
 .TP
 .B 1
-The server never completed a handshake, it ended under a legacy client, or stdin or stdout failed.
+The server was asked and never completed a handshake, it ended under a legacy client, or stdin or stdout failed.
 .TP
 .B 2
 Wrong usage, or the command could not be started.
