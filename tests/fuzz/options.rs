@@ -318,8 +318,19 @@ fn round_trip(options: &Options, variables: &[(OsString, OsString)]) -> Verdict 
     let Ok(Request::Run(again)) = parse(words.clone(), variables) else {
         return Err(format!("R not understood any more: {words:?}"));
     };
-    let same = again.settings == *settings
-        && format!("{:?}{:?}", again.launch, again.verbosity)
-            == format!("{launch:?}{:?}", options.verbosity);
-    if same { Ok(()) } else { Err(format!("R {again:?}\nexpected {options:?}")) }
+    let [was, is] =
+        [options, &again].map(|o| format!("{:?} {:?} {:?}", o.settings, o.launch, o.verbosity));
+    match was.bytes().zip(is.bytes()).position(|(a, b)| a != b) {
+        None if was.len() == is.len() => Ok(()),
+        first => {
+            // The words around the first difference: all of it is a page.
+            let at = first.unwrap_or_else(|| was.len().min(is.len())).saturating_sub(40);
+            let [was, is] =
+                [was, is].map(|text| text.chars().skip(at).take(80).collect::<String>());
+            Err(format!(
+                "R written out by round_trip and read again: ...{is}...\nexpected ...{was}...\n\
+                 a flag that round_trip does not write out?"
+            ))
+        }
+    }
 }
