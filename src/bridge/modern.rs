@@ -136,7 +136,8 @@ impl Bridge {
         }
     }
 
-    /// May this request pass?
+    /// May this request pass? What came before the server was known is held, was judged as such (B),
+    /// and does not come here: what must hold for every request that goes up belongs into `pass_up`.
     fn judge_passed(&mut self, id: &Id, method: &str, params: &Body<'_>) -> Result<(), Refusal> {
         if method == "initialize" && !has_claim(params) {
             self.say(Level::Error, NO_LEGACY_CLIENT);
