@@ -2,14 +2,17 @@
 //! the built program, and each command line and configuration is one that is understood.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::ffi::OsString;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use mcp_uplift::args;
 use regex_lite::Regex;
 use serde_json::Value;
+use tree::{read, root};
 
 /// The documents that show what to type.
 const PAGES: &[&str] = &["README.md", "CONTRIBUTING.md", "docs/check.md", "evidence/README.md"];
@@ -22,7 +25,7 @@ struct Block {
 
 /// The code blocks of a document, in their order.
 fn blocks_of(page: &'static str) -> Vec<Block> {
-    let text = fs::read_to_string(root().join(page)).unwrap();
+    let text = read(page);
     let fences = Regex::new(r"(?s)```(\w*)\n(.*?)\n *```").unwrap();
     fences
         .captures_iter(&text)
@@ -32,10 +35,6 @@ fn blocks_of(page: &'static str) -> Vec<Block> {
 
 fn blocks() -> impl Iterator<Item = Block> {
     PAGES.iter().flat_map(|page| blocks_of(page))
-}
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Where cargo puts the examples: beside the tests.
@@ -122,11 +121,11 @@ fn configurations_are_understood() {
 /// `--test` and `--example` name something that cargo would find.
 #[test]
 fn words_for_cargo_name_what_is_there() {
-    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let manifest = read("Cargo.toml");
     let named = Regex::new(r"cargo [^`#\n]*--(test|example) ([\w-]+)").unwrap();
     let mut found = 0;
     for page in PAGES {
-        let text = fs::read_to_string(root().join(page)).unwrap();
+        let text = read(page);
         for words in named.captures_iter(&text) {
             let (kind, name) = (&words[1], &words[2]);
             let file = root().join("tests");

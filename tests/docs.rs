@@ -1,26 +1,22 @@
 //! What the documents name exists: links and their anchors, files, options, targets of `make`.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use mcp_uplift::args;
 use regex_lite::Regex;
+use tree::{read, root};
 
 /// Folders that are made, not kept.
 const MADE: &[&str] = &["target", "vendor"];
 
 /// Endings of files that are kept.
 const ENDINGS: &[&str] = &[".rs", ".md", ".json", ".tsv", ".txt", ".py", ".c", ".toml"];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap()
-}
 
 /// One document, its code blocks apart from the rest.
 struct Page {

@@ -4,13 +4,16 @@
 //! `UPDATE_DOCS=1 cargo test --test evidence` writes the tables anew.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
 use regex_lite::Regex;
 use serde_json::Value;
+use tree::{read, root};
 
 const PAGE: &str = "docs/evidence.md";
 
@@ -19,14 +22,6 @@ type Table = fn() -> String;
 /// A table stands between `<!-- NAME: ... -->` and `<!-- end of NAME -->`.
 const TABLES: &[(&str, Table)] =
     &[("clients", clients), ("servers", servers), ("conformance", conformance), ("ratios", ratios)];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn read(path: &str) -> String {
-    fs::read_to_string(root().join(path)).unwrap()
-}
 
 fn report(path: &str) -> Value {
     serde_json::from_str(&read(path)).unwrap()

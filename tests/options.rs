@@ -2,13 +2,16 @@
 //! of the tests that are named here.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mcp_uplift::args::pages;
 use regex_lite::Regex;
+use tree::{read, root};
 
 /// Options that no case can show, and the file that does.
 const ELSEWHERE: &[(&str, &str)] = &[
@@ -19,10 +22,6 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("verbose", "tests/process/plain_text.rs"),
     ("version", "tests/process/descriptors.rs"),
 ];
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
 
 #[test]
 fn every_option_has_a_test() {
@@ -43,7 +42,7 @@ fn every_option_has_a_test() {
         let elsewhere = ELSEWHERE.iter().find(|(name, _)| *name == row.name);
         match elsewhere {
             Some((_, file)) => {
-                let text = fs::read_to_string(root().join(file)).unwrap();
+                let text = read(file);
                 let says = |word: String| text.contains(&word);
                 let is_named = says(format!("--{}", row.name))
                     || row.short.is_some_and(|letter| says(format!("\"-{letter}")))

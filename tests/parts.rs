@@ -2,11 +2,18 @@
 //! files of a part use each other, and no file is longer than one sitting.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/sources.rs"]
+mod sources;
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use regex_lite::Regex;
+use sources::sources;
+use tree::{read, root};
 
 /// Each part and what it may use.
 const PARTS: &[(&str, &[&str])] = &[
@@ -24,23 +31,6 @@ const MOST_LINES: usize = 600;
 
 /// Module by module, what it uses; both as paths below the crate.
 type Uses = BTreeMap<Vec<String>, BTreeSet<Vec<String>>>;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-    found
-}
 
 /// `src/message/scan.rs` is `[message, scan]`, `src/message/mod.rs` is `[message]`.
 fn module_of(path: &Path) -> Vec<String> {
@@ -171,7 +161,7 @@ fn no_two_files_use_each_other() {
 /// Two stories in one file are hard to see in a long one.
 #[test]
 fn no_file_is_too_long() {
-    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let architecture = read("ARCHITECTURE.md");
     for folder in ["src", "tests"] {
         for path in sources(&root().join(folder)) {
             let lines = fs::read_to_string(&path).unwrap().lines().count();

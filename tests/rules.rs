@@ -2,32 +2,21 @@
 //! docs/contract.md, which has its text.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/sources.rs"]
+mod sources;
+#[path = "support/tree.rs"]
+mod tree;
+
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|ending| ending == "rs") {
-            found.push(path);
-        }
-    }
-    found
-}
+use sources::sources;
+use tree::{read, root};
 
 /// The rules of the table, in its order.
 fn rules() -> Vec<String> {
-    let table = fs::read_to_string(root().join("tests/rules.tsv")).unwrap();
+    let table = read("tests/rules.tsv");
     table.lines().skip(1).map(|line| line.split('\t').next().unwrap().to_owned()).collect()
 }
 
@@ -55,7 +44,7 @@ fn what_the_code_names_is_a_rule() {
 /// A rule that is a letter is a whole section.
 #[test]
 fn every_rule_has_its_text() {
-    let contract = fs::read_to_string(root().join("docs/contract.md")).unwrap();
+    let contract = read("docs/contract.md");
     let name = Regex::new(r"\b[A-LRWX]\d{1,2}[a-z]?\b|(?m:^## [A-Z]\.)").unwrap();
     let told = name.find_iter(&contract).map(|found| found.as_str());
     let told: BTreeSet<_> = told.map(|name| name.trim_matches(['#', ' ', '.'])).collect();

@@ -1,26 +1,15 @@
 //! What SECURITY.md says is true as far as the source can show it, and each test it names exists.
 #![allow(clippy::unwrap_used, reason = "what is unwrapped stands in the repository")]
 
+#[path = "support/sources.rs"]
+mod sources;
+#[path = "support/tree.rs"]
+mod tree;
+
+use sources::sources;
 use std::fs;
-use std::path::{Path, PathBuf};
-
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// All Rust files below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push(path);
-        }
-    }
-    found
-}
+use std::path::PathBuf;
+use tree::{read, root};
 
 fn text_of(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
@@ -28,7 +17,7 @@ fn text_of(paths: &[PathBuf]) -> String {
 
 #[test]
 fn named_tests_exist() {
-    let page = fs::read_to_string(root().join("SECURITY.md")).unwrap();
+    let page = read("SECURITY.md");
     let all = text_of(&[sources(&root().join("src")), sources(&root().join("tests"))].concat());
     let exists = |name: &str| {
         root().join(name).is_file()
@@ -68,14 +57,14 @@ fn unsafe_stands_in_two_files() {
         }
     }
     for file in may {
-        let text = fs::read_to_string(root().join(file)).unwrap();
+        let text = read(file);
         assert!(text.matches("SAFETY:").count() >= text.matches("unsafe {").count(), "{file}");
     }
 }
 
 #[test]
 fn few_crates() {
-    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let manifest = read("Cargo.toml");
     let section = manifest.split("[dependencies]").nth(1).unwrap();
     let section = section.split("\n[").next().unwrap();
     let names: Vec<_> =
