@@ -37,6 +37,7 @@ mod work;
 
 use std::process::ExitCode;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What is wrong, one sentence each.
 type Complaints = Vec<String>;
@@ -84,13 +85,16 @@ fn main() -> ExitCode {
         println!("nothing is called like that: {words:?}");
         return ExitCode::FAILURE;
     }
+    let skipped = AtomicUsize::new(0);
     let (turns, again) = (Mutex::new(jobs.iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..side_by_side() {
             scope.spawn(|| {
                 while let Some(job) = turns.lock().ok().and_then(|mut turns| turns.next()) {
-                    if !play(job) {
-                        again.lock().expect("no thread panics").push(job);
+                    match play(job) {
+                        Outcome::Passed => {}
+                        Outcome::Skipped => _ = skipped.fetch_add(1, Ordering::Relaxed),
+                        Outcome::Failed => again.lock().expect("no thread panics").push(job),
                     }
                 }
             });
@@ -98,24 +102,39 @@ fn main() -> ExitCode {
     });
     // What takes its time may take too much of it beside others: what counts is how it does alone.
     let again = again.into_inner().expect("no thread panics");
-    let failed = again.iter().filter(|job| !play(job)).count();
+    let failed = again.iter().filter(|job| play(job) == Outcome::Failed).count();
     let only_alone = match again.len() - failed {
         0 => String::new(),
         count => format!(", {count} of those that passed only alone"),
     };
-    println!("{} passed, {failed} failed{only_alone}", jobs.len() - failed);
+    let skipped = skipped.into_inner();
+    let left_out = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+    let passed = jobs.len() - failed - skipped;
+    println!("{passed} passed, {failed} failed{only_alone}{left_out}");
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Plays one job and prints how it came out. Did it pass?
-fn play(job: &Job) -> bool {
+#[derive(Clone, Copy, PartialEq)]
+enum Outcome {
+    Passed,
+    /// This system does not let it be played.
+    Skipped,
+    Failed,
+}
+
+/// Plays one job and prints how it came out.
+fn play(job: &Job) -> Outcome {
     let start = work::since_epoch();
     let complaints = (job.play)();
     let seconds = work::since_epoch().saturating_sub(start).as_secs_f32();
-    let word = if complaints.is_empty() { "PASS" } else { "MISS" };
+    let (word, outcome) = match complaints.first() {
+        None => ("PASS", Outcome::Passed),
+        Some(why) if why.starts_with(work::SKIPPED) => ("SKIP", Outcome::Skipped),
+        Some(_) => ("MISS", Outcome::Failed),
+    };
     let lines = complaints.iter().fold(String::new(), |all, one| all + "\n     " + one);
     println!("{word} {:34} [{seconds:.1} s]{lines}", job.name);
-    complaints.is_empty()
+    outcome
 }
 
 fn side_by_side() -> usize {

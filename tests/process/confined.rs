@@ -2,11 +2,10 @@
 
 use std::fs;
 
-use crate::SKIPPED;
 use crate::alone::Alone;
 use crate::client::{Client, bridge};
 use crate::shell_server::SERVER;
-use crate::work::Work;
+use crate::work::{SKIPPED, Work};
 
 /// The state of `no_new_privs` as the kernel tells it of a process.
 const FLAG: &str = "NoNewPrivs:";

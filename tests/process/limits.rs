@@ -3,11 +3,10 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-use crate::SKIPPED;
 use crate::alone::{Alone, Ended};
 use crate::shell_server::around_a_shell;
 use crate::sys::{self, Inherited, Limit};
-use crate::work::Work;
+use crate::work::{SKIPPED, Work};
 
 /// A user whom no other process belongs to, even where these stories run twice at a time.
 fn nobody_else() -> u32 {

@@ -59,11 +59,11 @@ use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A name, and a function that panics when the bridge does wrong and comes back with its figures.
-type Story = (&'static str, fn() -> String);
+use work::SKIPPED;
 
-/// How figures begin of a story that cannot be played here.
-const SKIPPED: &str = "SKIPPED: ";
+/// A name, and a function that panics when the bridge does wrong and comes back with its figures, or
+/// with `SKIPPED` and why.
+type Story = (&'static str, fn() -> String);
 
 /// The long ones first.
 const STORIES: &[Story] = &[

@@ -3,10 +3,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::SKIPPED;
 use crate::alone::Alone;
 use crate::shell_server::{around_a_shell, behind};
-use crate::work::Work;
+use crate::work::{SKIPPED, Work};
 
 pub(crate) fn a_folder_that_is_gone() -> String {
     let work = Work::create("gone", 1.0).expect("a folder");

@@ -14,6 +14,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use mcp_uplift::bridge::Time;
 
+/// How a test says that this system does not let it be played; why stands behind it.
+#[allow(dead_code, reason = "the cases are played everywhere")]
+pub(crate) const SKIPPED: &str = "SKIPPED: ";
+
 #[derive(Clone)]
 pub(crate) struct Work {
     pub(crate) folder: PathBuf,
