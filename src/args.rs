@@ -29,7 +29,7 @@ use crate::shell::{Launch, Verbosity};
 use bridge::BRIDGE;
 use check::CHECK;
 use draft::{Draft, Rest};
-use flags::{Flag, Slot, Takes};
+use flags::{Command, Flag, Slot, Takes};
 pub use help::{check_help, help};
 
 /// What the command line asks for.
@@ -99,8 +99,13 @@ pub fn parse(
                     parser.raw_args().map(Iterator::collect).unwrap_or_default(),
                 );
             }
-            Some(Arg::Long(name)) => flags::named(command.flags, name)?,
-            Some(Arg::Short(letter)) => flags::lettered(command.flags, letter)?,
+            Some(Arg::Long(name)) if !is_check && is_of_check(name) => {
+                return Err(UsageError(format!(
+                    "'--{name}' is an option of 'mcp-uplift check' and goes behind that word"
+                )));
+            }
+            Some(Arg::Long(name)) => flags::named(&command, name)?,
+            Some(Arg::Short(letter)) => flags::lettered(&command, letter)?,
         };
         match &flag.takes {
             Takes::Ask(request) => return Ok(request()),
@@ -121,6 +126,12 @@ pub fn parse(
         }
     };
     (command.finish)(draft, Rest { program, args, variables })
+}
+
+/// Is it an option that only the check has?
+fn is_of_check(name: &str) -> bool {
+    let has = |command: &Command| command.flags.iter().any(|flag| flag.name == name);
+    has(&CHECK) && !has(&BRIDGE)
 }
 
 fn about(flag: &Flag, what: &str) -> UsageError {

@@ -1,5 +1,6 @@
 //! docs/check.md names what a check can say: every rule, verdict, owner and era.
 
+use mcp_uplift::args::pages;
 use mcp_uplift::check::model::{Era, Owner, Verdict};
 use mcp_uplift::check::rules::{self, HTTP_ONLY, Kind};
 
@@ -41,6 +42,29 @@ fn every_rule_that_is_told_exists() {
         let is_http = HTTP_ONLY.iter().any(|(other, _)| *other == id);
         assert!(is_http || rules::find(id).is_some(), "docs/check.md names {id}");
     }
+}
+
+/// The table has each option with the value and the default of `--help`, and no other.
+#[test]
+fn every_option_is_told() {
+    let part = PAGE.split("## Options").nth(1).unwrap();
+    let part = part.split("\n## ").next().unwrap();
+    let rows = part.lines().filter(|line| line.starts_with("| `")).map(|line| {
+        let cells: Vec<_> = line.trim_matches(['|', ' ']).split(" | ").map(str::trim).collect();
+        [cells[0], cells.get(2).unwrap_or(&"")].map(|cell| cell.replace('`', ""))
+    });
+    let told: Vec<_> = rows.collect();
+    let flags = pages::check().into_iter().map(|row| {
+        let value = if row.value.is_empty() { String::new() } else { format!(" {}", row.value) };
+        let letter = row.short.map(|letter| format!("-{letter}, ")).unwrap_or_default();
+        [format!("{letter}--{}{value}", row.name), row.default]
+    });
+    let flags: Vec<_> = flags.collect();
+    for flag in &flags {
+        assert!(told.contains(flag), "docs/check.md lacks {flag:?}");
+    }
+    let invented = told.iter().find(|row| !flags.contains(row));
+    assert!(invented.is_none(), "docs/check.md has {invented:?}");
 }
 
 #[test]

@@ -42,16 +42,30 @@ const OTHERS: &[&str] = &[
     ".ok_or(",
     "let text =",
     "let wrong =",
+    "let unreadable =",
+    "map_err(",
     "let started =",
     "fn unexpected",
     "fn explain",
     "fn unstartable",
     "self.fail(",
     "let cause =",
+    "fn unreachable_reason",
+    "fn unwritable",
+    "fn notes",
+    "const MORE_TIME",
 ];
 
 /// A shape that the arguments of `fail_to` fill.
 const CANNOT: &str = "cannot ...: ...";
+
+/// A shape that the ends of a process fill, and what has them.
+const ENDED: &str = "the server ...";
+const ENDS: &str = "Display for Exit";
+
+/// Shapes without a word of their own: what they hold is a message by itself. Any other would be
+/// found by nobody who looks for what it says.
+const FRAMES: &[&str] = &["--...: ...", "'...'"];
 
 /// Names under which a message reaches `say` that was made elsewhere, by one of the above.
 const HANDED_ON: &[&str] = &["why", "finding", "text", "&text", "&why", "NO_LEGACY_CLIENT"];
@@ -201,8 +215,15 @@ fn said() -> BTreeSet<String> {
     let core = [sources("src/bridge"), sources("src/message")].concat();
     let mut others = [sources("src/args"), sources("src/shell")].concat();
     others.extend(
-        ["src/args.rs", "src/main.rs", "src/check/mod.rs", "src/check/delivery.rs"]
-            .map(|path| root.join(path)),
+        [
+            "src/args.rs",
+            "src/main.rs",
+            "src/check/conclude.rs",
+            "src/check/delivery.rs",
+            "src/check/mod.rs",
+            "src/check/scope.rs",
+        ]
+        .map(|path| root.join(path)),
     );
     others.retain(|path| !path.ends_with("src/args/help.rs"));
     let mut messages = BTreeSet::new();
@@ -213,7 +234,13 @@ fn said() -> BTreeSet<String> {
                 markers.iter().flat_map(|marker| source.regions(marker)).collect();
             regions.extend(said_in(&source, &path));
             let literals = regions.into_iter().flat_map(|region| source.literals_in(region));
-            messages.extend(literals.map(told).filter(|literal| has_words(literal)));
+            let literals: Vec<_> = literals.map(told).collect();
+            let is_bare = |told: &&String| {
+                told.contains("...") && !has_words(told) && !FRAMES.contains(&told.as_str())
+            };
+            let bare = literals.iter().find(is_bare);
+            assert!(bare.is_none(), "{}: {bare:?} says nothing", path.display());
+            messages.extend(literals.into_iter().filter(|literal| has_words(literal)));
             for region in source.regions("unexpected(") {
                 source.literals_in(region).for_each(|filling| _ = messages.remove(filling));
             }
@@ -224,6 +251,15 @@ fn said() -> BTreeSet<String> {
         }
     }
     messages.remove(CANNOT);
+    assert!(messages.remove(ENDED));
+    let source = Source::read(&root.join("src/bridge/event.rs"));
+    let at = source.masked.find(ENDS).unwrap();
+    let bodies = source.regions("fn fmt");
+    let body = bodies.into_iter().find(|(start, _)| *start > at).unwrap();
+    let ends: Vec<_> =
+        source.literals_in(body).map(|end| format!("the server {}", told(end))).collect();
+    assert!(ends.len() > 1, "{ends:?}");
+    messages.extend(ends);
     messages
 }
 

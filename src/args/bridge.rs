@@ -13,7 +13,7 @@ use Group::{Messages, Protocol, Server};
 use Takes::{Nothing, Text};
 
 /// The bridge.
-pub(super) const BRIDGE: Command = Command { flags: FLAGS, finish };
+pub(super) const BRIDGE: Command = Command { flags: FLAGS, help: "--help", finish };
 
 #[rustfmt::skip]
 const FLAGS: &[Flag] = &[
@@ -78,7 +78,7 @@ fn add_root(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
     if !path.is_dir() {
         return Err(format!("expected an existing directory, got '{}'", path.display()));
     }
-    let unreadable = |error: std::io::Error| format!("'{}': {error}", path.display());
+    let unreadable = |error: std::io::Error| format!("cannot read '{}': {error}", path.display());
     let absolute = std::path::absolute(path).map_err(unreadable)?;
     // A link stays as named; only `..` cannot stand in a URI.
     let plain = !absolute.components().any(|part| part == Component::ParentDir);

@@ -16,7 +16,7 @@ use Group::{Instead, Report, Rules, Times};
 use Takes::{Nothing, Text};
 
 /// `mcp-uplift check`.
-pub(super) const CHECK: Command = Command { flags: FLAGS, finish };
+pub(super) const CHECK: Command = Command { flags: FLAGS, help: "check --help", finish };
 
 #[rustfmt::skip]
 const FLAGS: &[Flag] = &[
@@ -135,7 +135,9 @@ fn add_call(draft: &mut Draft, word: &OsStr) -> Result<(), String> {
         .filter(|(name, _)| !name.is_empty())
         .ok_or("expected NAME=JSON or NAME=@FILE")?;
     let text = match value.strip_prefix('@') {
-        Some(file) => fs::read_to_string(file).map_err(|error| format!("'{file}': {error}"))?,
+        Some(file) => {
+            fs::read_to_string(file).map_err(|error| format!("cannot read '{file}': {error}"))?
+        }
         None => value.to_owned(),
     };
     if Object::parse(&text).is_none() {

@@ -144,7 +144,7 @@ fn wrong_usage_says_what_was_expected() {
         (&["--call=add={\"a\":\"s3cret\"", "cat"], "--call: expected a JSON object"),
         (&["--call=add=[\"s3cret\"]", "cat"], "--call: expected a JSON object"),
         (&["--call=add=", "cat"], "--call: expected a JSON object"),
-        (&["--call=add=@/no/such/file", "cat"], "--call: '/no/such/file': "),
+        (&["--call=add=@/no/such/file", "cat"], "--call: cannot read '/no/such/file': "),
         (&["--timeout=0", "cat"], "--timeout: expected at least 1"),
         (&["--timeout=soon", "cat"], "--timeout: expected a time such as"),
         (&["--budget"], "--budget: expected a value: TIME"),
@@ -154,8 +154,10 @@ fn wrong_usage_says_what_was_expected() {
         (&["--env=UNSET", "cat"], "--env: 'UNSET' is not set here"),
         (&["--wrapped=s3cret", "cat"], "--wrapped takes no value"),
         (&["--nativ-only", "cat"], "did you mean '--native-only'?"),
+        (&["--onyl=MCP001", "cat"], "no option '--onyl'; did you mean '--only'?"),
+        (&["--zzz", "cat"], "no option '--zzz'; check --help lists them"),
         (&["--parallel=2", "cat"], "no option '--parallel'"),
-        (&["-q", "cat"], "no option '-q'"),
+        (&["-q", "cat"], "no option '-q'; check --help lists them"),
     ] {
         let text = match read(words) {
             Err(UsageError(text)) => text,

@@ -30,6 +30,8 @@ pub(super) enum Takes {
 /// A command line of its own: the bridge's, or that of `check`.
 pub(super) struct Command {
     pub(super) flags: &'static [Flag],
+    /// What lists them.
+    pub(super) help: &'static str,
     /// Checks what no single flag can, and makes it a request.
     pub(super) finish: fn(Draft, Rest<'_>) -> Result<Request, UsageError>,
 }
@@ -89,28 +91,37 @@ pub(super) const INHERIT_ENV: Flag = Flag { default: "off", ..flag(Server, "inhe
 pub(super) const CWD: Flag = Flag { value: "DIR", default: "ours", ..flag(Server, "cwd", Text(set_cwd),
     "working directory of COMMAND") };
 
-pub(super) fn lettered(flags: &'static [Flag], letter: char) -> Result<&'static Flag, UsageError> {
-    flags
-        .iter()
-        .find(|flag| flag.short == Some(letter))
-        .ok_or_else(|| UsageError(format!("no option '-{letter}'; --help lists them")))
+pub(super) fn lettered(command: &Command, letter: char) -> Result<&'static Flag, UsageError> {
+    let help = command.help;
+    let flag = command.flags.iter().find(|flag| flag.short == Some(letter));
+    flag.ok_or_else(|| UsageError(format!("no option '-{letter}'; {help} lists them")))
 }
 
-pub(super) fn named(flags: &'static [Flag], name: &str) -> Result<&'static Flag, UsageError> {
+pub(super) fn named(command: &Command, name: &str) -> Result<&'static Flag, UsageError> {
+    let flags = command.flags;
     if let Some(flag) = flags.iter().find(|flag| flag.name == name) {
         return Ok(flag);
     }
     let near = flags
         .iter()
         .map(|flag| (distance(name, flag.name), flag.name))
-        .filter(|(distance, candidate)| *distance <= candidate.len() / 3)
+        .filter(|(distance, candidate)| {
+            *distance <= candidate.len() / 3 || letters(name) == letters(candidate)
+        })
         .min();
     let begins = || flags.iter().find(|flag| name.len() > 2 && flag.name.starts_with(name));
     let hint = match near.map(|(_, near)| near).or_else(|| begins().map(|flag| flag.name)) {
         Some(near) => format!("did you mean '--{near}'?"),
-        None => "--help lists them".to_owned(),
+        None => format!("{} lists them", command.help),
     };
     Err(UsageError(format!("no option '--{name}'; {hint}")))
+}
+
+/// What is left of a name when the order of its letters is forgotten.
+fn letters(name: &str) -> Vec<u8> {
+    let mut letters = name.as_bytes().to_vec();
+    letters.sort_unstable();
+    letters
 }
 
 /// How many characters must be added, dropped or changed to make `a` into `b`.

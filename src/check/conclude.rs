@@ -2,16 +2,20 @@
 
 use std::borrow::Cow;
 
-use super::model::{Era, Outcome, Overall, Report, RuleResult, Verdict};
+use super::model::{Era, Outcome, Overall, Owner, Report, RuleResult, Verdict};
 use super::options::{FailOn, Options};
 use super::rules::{self, Rule};
 use super::secrets::{masked, masked_start};
-use super::seen::{Probe, Seen};
-use super::{NOT_READY, STDERR_BYTES, UNREACHABLE, judge, sdk, uses};
+use super::seen::{Probe, Seen, seconds};
+use super::{NOT_READY, STDERR_BYTES, UNREACHABLE, judge, scope, sdk, uses};
 use crate::message::object::Object;
 use crate::message::value::string;
 use crate::message::vocabulary::key;
 use crate::shell::How;
+
+/// What helps where a process had not started in time.
+const MORE_TIME: &str = "raise --start-timeout, or run the command once by hand so that nothing \
+                         is left to download";
 
 /// Did any process answer, or live and write something?
 pub(super) fn is_reachable(seen: &Seen) -> bool {
@@ -51,9 +55,13 @@ pub(super) fn conclude(
         if !is_wanted(options, rule) {
             continue;
         }
-        let owner = sdk::owner(rule, sdk.as_ref());
-        let is_finding = native.verdict.is_finding();
-        let fix = if is_finding { sdk::fix(rule, sdk.as_ref(), owner) } else { String::new() };
+        let is_late = native.is_late;
+        let owner = if is_late { Owner::Unknown } else { sdk::owner(rule, sdk.as_ref()) };
+        let fix = match native.verdict.is_finding() {
+            true if is_late => MORE_TIME.to_owned(),
+            true => sdk::fix(rule, sdk.as_ref(), owner),
+            false => String::new(),
+        };
         results.push(RuleResult { rule, native, wrapped, owner, fix });
     }
     let mut report = Report {
@@ -64,12 +72,14 @@ pub(super) fn conclude(
         server: server_name(&native),
         sdk: sdk.filter(|_| is_reachable),
         results,
+        asked: rules::all().iter().filter(|rule| is_wanted(options, rule)).count(),
+        notes: Vec::new(),
         is_wrapped_run: wrapped.is_some(),
         changes: uses::changes(&native, wrapped.as_ref()),
         features: uses::features(&native),
         children: Vec::new(),
         stderr: Vec::new(),
-        uncalled_tools: uses::tools(&native).saturating_sub(options.wishes.calls.len()),
+        uncalled_tools: uses::uncalled_tools(&native, wrapped.as_ref()),
         duration_ms: 0,
         started_unix: 0,
         exit_code: UNREACHABLE,
@@ -78,9 +88,10 @@ pub(super) fn conclude(
         report.verdict = overall(&report, is_wrapped_reachable);
         report.exit_code = exit_code(options, &report);
     } else {
-        report.reason = unreachable_reason(&native);
+        report.reason = unreachable_reason(&native, options.wishes.start_timeout_ms);
         report.era = Era::Unknown;
     }
+    report.notes = scope::notes(&options.wishes, &report);
     report.children = native.children;
     report.children.extend(wrapped.into_iter().flat_map(|seen| seen.children));
     report
@@ -114,7 +125,7 @@ fn exit_code(options: &Options, report: &Report) -> u8 {
     if fails { NOT_READY } else { 0 }
 }
 
-fn unreachable_reason(seen: &Seen) -> String {
+fn unreachable_reason(seen: &Seen, start_timeout_ms: u64) -> String {
     if !seen.unstartable.is_empty() {
         return seen.unstartable.clone();
     }
@@ -123,11 +134,15 @@ fn unreachable_reason(seen: &Seen) -> String {
             Some(status) => format!("the process ended with status {status}"),
             None => "the process was ended by a signal".to_owned(),
         },
+        None if seen.was_mute_at_start => {
+            let waited = seconds(start_timeout_ms);
+            format!("the process never answered: nothing in {waited} s; {MORE_TIME}")
+        }
         None => "the process never answered".to_owned(),
     };
     if !seen.last_stderr.is_empty() {
-        reason.push_str("; its last line on stderr: ");
-        reason.push_str(&seen.shown(&seen.last_stderr));
+        let last = seen.shown(&seen.last_stderr);
+        reason = format!("{reason}; its last line on stderr: {last}");
     }
     reason
 }
@@ -170,13 +185,18 @@ mod tests {
     use super::*;
 
     fn report(native: Verdict, wrapped: Verdict) -> Report {
-        let outcome =
-            |verdict| Outcome { verdict, found: String::new(), method: "", evidence: Vec::new() };
+        let outcome = |verdict| Outcome {
+            verdict,
+            found: String::new(),
+            method: "",
+            evidence: Vec::new(),
+            is_late: false,
+        };
         let result = RuleResult {
             rule: &rules::all()[0],
             native: outcome(native),
             wrapped: Some(outcome(wrapped)),
-            owner: crate::check::model::Owner::Unknown,
+            owner: Owner::Unknown,
             fix: String::new(),
         };
         Report {
@@ -187,6 +207,8 @@ mod tests {
             server: None,
             sdk: None,
             results: vec![result],
+            asked: 1,
+            notes: Vec::new(),
             is_wrapped_run: true,
             changes: Vec::new(),
             features: Vec::new(),

@@ -1,9 +1,9 @@
 //! The report on its way out, and the line that tells what goes on.
 
 use std::env;
-use std::fs;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::model::Report;
 use super::options::{Format, Options};
@@ -12,9 +12,52 @@ use crate::bridge::Level;
 use crate::shell::{self, Console};
 use crate::sys;
 
+/// The file of `--output`. It is opened before anything is started, so that nobody waits for a
+/// report that cannot be written, and changed only once there is one.
+pub(super) struct Sheet<'o> {
+    path: &'o Path,
+    file: File,
+    /// It was not there before. The path is that of the file itself, where ours is a link to it.
+    made: Option<PathBuf>,
+}
+
+impl<'o> Sheet<'o> {
+    pub(super) fn open(path: &'o Path) -> Result<Self, String> {
+        let is_new = !path.exists();
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+        let file = file.map_err(|error| unwritable(path, &error))?;
+        let made = if is_new { fs::canonicalize(path).ok() } else { None };
+        Ok(Sheet { path, file, made })
+    }
+
+    fn write(mut self, text: &str) -> Result<(), String> {
+        // A pipe or a device has no length.
+        let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let emptied = if is_file { self.file.set_len(0) } else { Ok(()) };
+        let written = emptied.and_then(|()| self.file.write_all(text.as_bytes()));
+        written.map_err(|error| unwritable(self.path, &error))
+    }
+
+    /// There is no report after all.
+    pub(super) fn discard(self) {
+        if let Some(path) = self.made {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    format!("--output: cannot write '{}': {error}", path.display())
+}
+
 /// Prints the report where it is wanted.
-pub(super) fn deliver(options: &Options, report: &Report, console: &Console) -> Result<(), String> {
-    let to_terminal = options.wishes.output.is_none() && io::stdout().is_terminal();
+pub(super) fn deliver(
+    options: &Options,
+    report: &Report,
+    sheet: Option<Sheet<'_>>,
+    console: &Console,
+) -> Result<(), String> {
+    let to_terminal = sheet.is_none() && io::stdout().is_terminal();
     let printed = match options.wishes.format {
         Format::Json => json::print(report),
         Format::Sarif => sarif::print(report, anchor(options).as_deref()),
@@ -23,10 +66,12 @@ pub(super) fn deliver(options: &Options, report: &Report, console: &Console) -> 
     };
     // Whoever takes the report may take its time; signals end us as they end anybody.
     sys::release_signals();
-    if let Some(path) = &options.wishes.output {
-        fs::write(path, &printed)
-            .map_err(|error| format!("--output: cannot write '{}': {error}", path.display()))?;
+    if let Some(sheet) = sheet {
+        sheet.write(&printed)?;
         console.say(Level::Info, &text::last_line(report));
+        for note in &report.notes {
+            console.say(Level::Info, note);
+        }
         return Ok(());
     }
     shell::print(&printed)
@@ -66,7 +111,8 @@ pub(super) struct Progress {
 impl Progress {
     pub(super) fn new() -> Self {
         let is_shown = io::stderr().is_terminal() && !shell::is_dumb_terminal();
-        let width = if is_shown { sys::columns() } else { None };
+        // Some terminals do not know their size.
+        let width = is_shown.then(|| sys::columns().unwrap_or(80));
         Progress { width }
     }
 

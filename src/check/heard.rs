@@ -41,6 +41,9 @@ impl Talk<'_> {
         };
         let Some(frame) = self.frame(&text, false) else { return Found::Nothing };
         self.seen.has_written = true;
+        if let Some(child) = &mut self.child {
+            child.has_written = true;
+        }
         self.seen.marks.note_line(&text);
         if !is_object(text.trim_start()) {
             keep(&mut self.seen.junk, Some(frame.clone()));
@@ -103,8 +106,10 @@ impl Talk<'_> {
             return Found::Nothing;
         }
         let spent = child.spent.iter_mut().find(|(spent, _)| !is_open && is(spent));
-        if let Some((_, is_answered)) = spent {
+        if let Some((spent, is_answered)) = spent {
             // A late answer is nobody's fault; a second one is.
+            // Ids are counted from there.
+            self.seen.was_answered_late |= !*is_answered && spent == "1";
             if std::mem::replace(is_answered, true) {
                 keep(&mut self.seen.wrong_ids, Some(frame.clone()));
             }

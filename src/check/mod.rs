@@ -21,6 +21,7 @@ pub mod options;
 mod probe;
 pub mod report;
 pub mod rules;
+mod scope;
 mod sdk;
 mod secrets;
 mod seen;
@@ -38,10 +39,11 @@ use crate::shell::keeper::Keeper;
 use crate::shell::{Console, Launch, Verbosity};
 use crate::sys;
 use conclude::{conclude, is_reachable, is_wanted, judged, mask};
-use delivery::{Progress, deliver};
+use delivery::{Progress, Sheet, deliver};
 use model::{Report, Verdict};
 use options::{Options, Wrapped};
 use secrets::spellings;
+use seen::in_our_words;
 
 /// Bytes of a line that a child may write.
 const LINE_BYTES: usize = 10 << 20;
@@ -63,18 +65,40 @@ const UNREACHABLE: u8 = 2;
 #[must_use]
 pub fn run(options: &Options) -> ExitCode {
     let console = Console::new(Verbosity::Lifecycle).with_colour(options.wishes.may_color);
-    match check(options, &console) {
-        Ok(report) => match deliver(options, &report, &console) {
-            Ok(()) => ExitCode::from(report.exit_code),
-            Err(why) => {
-                console.say(Level::Error, &why);
-                ExitCode::from(UNREACHABLE)
-            }
-        },
-        Err(Stop::Signal(signal)) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
-        Err(Stop::Fault(error)) => {
+    let sheet = match options.wishes.output.as_deref().map(Sheet::open).transpose() {
+        Ok(sheet) => sheet,
+        Err(why) => {
+            console.say(Level::Error, &why);
+            return ExitCode::from(UNREACHABLE);
+        }
+    };
+    let stop = match check(options, &console) {
+        Ok(report) => return delivered(options, &report, sheet, &console),
+        Err(stop) => stop,
+    };
+    if let Some(sheet) = sheet {
+        sheet.discard();
+    }
+    match stop {
+        Stop::Signal(signal) => ExitCode::from(u8::try_from(128 + signal).unwrap_or(u8::MAX)),
+        Stop::Fault(error) => {
             console.say(Level::Error, &format!("cannot check: {error}"));
             ExitCode::from(FAULT)
+        }
+    }
+}
+
+fn delivered(
+    options: &Options,
+    report: &Report,
+    sheet: Option<Sheet<'_>>,
+    console: &Console,
+) -> ExitCode {
+    match deliver(options, report, sheet, console) {
+        Ok(()) => ExitCode::from(report.exit_code),
+        Err(why) => {
+            console.say(Level::Error, &why);
+            ExitCode::from(UNREACHABLE)
         }
     }
 }
@@ -131,7 +155,10 @@ fn columns(options: &Options, keeper: &mut Keeper) -> Result<Report, Stop> {
         None
     };
     progress.hide();
-    let stderr = keeper.stderr_lines();
+    let mut stderr = keeper.stderr_lines();
+    for line in stderr.iter_mut().filter(|line| line.starts_with("mcp-uplift:")) {
+        *line = in_our_words(line);
+    }
     let duration_ms = keeper.now().0;
     let mut report = conclude(options, native, wrapped, outcomes);
     report.stderr = stderr;

@@ -52,6 +52,8 @@ pub struct Outcome {
     pub method: &'static str,
     /// The frames that show it.
     pub evidence: Vec<Frame>,
+    /// It came to this because the process had not started in time, and shows no more than that.
+    pub is_late: bool,
 }
 
 /// One line on its way to or from a child.
@@ -317,6 +319,10 @@ pub struct Report {
     pub sdk: Option<Sdk>,
     /// All rules that were asked for, in the order of their ids; none when unreachable.
     pub results: Vec<RuleResult>,
+    /// Rules that were asked for.
+    pub asked: usize,
+    /// What the verdict says nothing of, one line each.
+    pub notes: Vec<String>,
     /// Was the second column run?
     pub is_wrapped_run: bool,
     /// What changes when wrapped.

@@ -12,7 +12,7 @@ use super::envelope::{CLIENT_INFO, Envelope};
 use super::model::Era;
 use super::options::{Call, Options};
 use super::secrets::masked_start;
-use super::seen::{CallSeen, Listen, Listing, Probe, Reply, Seen};
+use super::seen::{CallSeen, Listen, Listing, Probe, Reply, Seen, seconds};
 use super::talk::{Exchange, Talk};
 use crate::message::equal::same_value;
 use crate::message::list::array;
@@ -33,6 +33,10 @@ const MOST_ITEMS: usize = 10_000;
 
 /// Bytes of an item's name above which its sum stands for it: names are compared and never shown.
 const LONG_NAME: usize = 256;
+
+/// Names of tools, and letters of each, by which one that is not there is told from those that are.
+const SHOWN_NAMES: usize = 5;
+const SHOWN_NAME: usize = 40;
 
 /// How long a main process may take to end once its input is closed, and any other, in milliseconds.
 const MAIN_ENDS_MS: u64 = 2_000;
@@ -104,7 +108,7 @@ pub(super) fn column(
 
 impl Column<'_> {
     fn run(&mut self) {
-        (self.say)("server/discover");
+        self.announce("server/discover");
         if !self.talk.start(Some('A')) {
             return;
         }
@@ -123,10 +127,17 @@ impl Column<'_> {
             self.stand_alone();
         }
         self.open_legacy(!probes_on_a);
+        self.look_for_tools();
         if self.talk.seen.era.is_modern() {
             self.ask_for_version();
             self.call_tools();
         }
+    }
+
+    /// Says what is waited for, and how long at most.
+    fn announce(&mut self, what: &str) {
+        let most = seconds(self.talk.next_patience());
+        (self.say)(&format!("waiting for {what}, {most} s at most"));
     }
 
     fn seen(&mut self) -> &mut Seen {
@@ -146,7 +157,7 @@ impl Column<'_> {
             self.seen().era = Era::Modern;
         }
         for list in self.promised() {
-            (self.say)(list.method);
+            self.announce(list.method);
             let listing = if self.finds_child() { self.list(list, Envelope::Whole) } else { None };
             let Some(listing) = listing else {
                 self.seen().lacks_list = true;
@@ -189,7 +200,7 @@ impl Column<'_> {
     }
 
     fn list_now(&mut self, list: &'static List, envelope: Envelope<'_>) -> Option<Listing> {
-        (self.say)(list.method);
+        self.announce(list.method);
         self.list(list, envelope)
     }
 
@@ -214,7 +225,8 @@ impl Column<'_> {
             known.extend(more);
             cursor = cursor_of(&page);
         }
-        let mut listing = Listing { probe: probe.bounded(), names, has_tasks };
+        let is_whole = cursor.is_none();
+        let mut listing = Listing { probe: probe.bounded(), names, is_whole, has_tasks };
         // A server need not have templates, and says so in its own way.
         if list.member == "resourceTemplates"
             && listing.probe.code() == Some(code::METHOD_NOT_FOUND)
@@ -236,7 +248,7 @@ impl Column<'_> {
 
     /// The handshake of old, and what works behind it.
     fn open_legacy(&mut self, with_probes: bool) {
-        (self.say)("initialize");
+        self.announce("initialize");
         if !self.talk.start(Some('C')) {
             return;
         }
@@ -285,7 +297,7 @@ impl Column<'_> {
             return;
         }
         let method = self.first_list().method;
-        (self.say)("a version that does not exist");
+        self.announce("a version that does not exist");
         self.seen().version = self.talk.ask(method, "", Envelope::Version("1999-01-01"));
         self.end(false);
     }
@@ -336,7 +348,7 @@ impl Column<'_> {
         if !self.finds_child() {
             return None;
         }
-        (self.say)(method);
+        self.announce(method);
         let probe = self.talk.ask(method, members, envelope)?;
         if matches!(probe.reply, Reply::Silence(_)) {
             self.see_whether_it_lives();
@@ -379,7 +391,7 @@ impl Column<'_> {
         if !self.finds_child() {
             return;
         }
-        (self.say)("subscriptions/listen");
+        self.announce("subscriptions/listen");
         let Some(exchange) = self.talk.listen(&filter.text) else { return };
         let Exchange { probe, acknowledged, id } = exchange;
         let fault = match &acknowledged {
@@ -410,8 +422,37 @@ impl Column<'_> {
 
     // ---- tools that may be called ----
 
+    /// Is there what is to be called?
+    fn look_for_tools(&mut self) {
+        let seen = &self.talk.seen;
+        let Some(list) = seen.tools().filter(|list| list.is_whole) else { return };
+        let names = list.names.as_deref().unwrap_or_default();
+        let mut calls = self.options.wishes.calls.iter();
+        let Some(absent) = calls.find(|call| !names.contains(&known_as(&call.name))) else {
+            return;
+        };
+        let shown = |name: &str| seen.shown(name).chars().take(SHOWN_NAME).collect::<String>();
+        let first: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| shown(name)).collect();
+        let rest = if names.len() > SHOWN_NAMES {
+            format!(", ... ({} in all)", names.len())
+        } else {
+            String::new()
+        };
+        let has = if names.is_empty() { "none".to_owned() } else { first.join(", ") + &rest };
+        let told = format!("no tool '{}'; it has {has}", shown(&absent.name));
+        self.seen().absent_tools = Some(told);
+    }
+
+    /// Not those that are known to be absent.
     fn call_tools(&mut self) {
         for call in &self.options.wishes.calls {
+            let is_absent = |list: &Listing| {
+                list.is_whole
+                    && !list.names.iter().flatten().any(|name| *name == known_as(&call.name))
+            };
+            if self.talk.seen.tools().is_some_and(is_absent) {
+                continue;
+            }
             let seen = if self.talk.start(None) { self.call(call) } else { None };
             let Some(seen) = seen else {
                 self.seen().lacks_call = true;
@@ -424,7 +465,7 @@ impl Column<'_> {
     }
 
     fn call(&mut self, call: &Call) -> Option<CallSeen> {
-        (self.say)("tools/call");
+        self.announce("tools/call");
         let asked_before = self.talk.seen.asked.len();
         let members = format!("\"name\":{},\"arguments\":{}", quoted(&call.name), call.arguments);
         let first = self.talk.ask("tools/call", &members, Envelope::Whole)?;
@@ -437,7 +478,7 @@ impl Column<'_> {
             None => None,
         };
         let was_asked = self.talk.seen.asked.len() > asked_before;
-        Some(CallSeen { first, second, was_asked })
+        Some(CallSeen { name: known_as(&call.name), first, second, was_asked })
     }
 }
 
@@ -489,10 +530,14 @@ fn names_of(probe: &Probe, list: &List) -> Option<Vec<String>> {
     let items = array(result.get(list.member)?)?;
     let name = |item: &str| {
         let item = Object::parse(item).unwrap_or_default();
-        let name = item.string(list.name).unwrap_or_default();
-        if name.len() > LONG_NAME { sha256(&name) } else { name.into_owned() }
+        known_as(&item.string(list.name).unwrap_or_default())
     };
     Some(items.take(MOST_ITEMS).map(name).collect())
+}
+
+/// What stands for a name.
+fn known_as(name: &str) -> String {
+    if name.len() > LONG_NAME { sha256(name) } else { name.to_owned() }
 }
 
 /// Does a tool say that it may be run as a task of 2025-11-25?

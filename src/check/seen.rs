@@ -7,6 +7,14 @@ use super::secrets::{clean, masked};
 use crate::message::object::Object;
 use crate::message::value::string;
 
+/// How the bridge says that the time to start was over, in the words of the check.
+const UNSTARTED: &str = "(--start-timeout)\"";
+
+/// The same time has one name as an option of the bridge and another one here.
+pub(super) fn in_our_words(text: &str) -> String {
+    text.replace("--initialize-timeout-ms", "--start-timeout")
+}
+
 /// What came back for a request.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
@@ -89,6 +97,11 @@ impl Probe {
         self.error()?.get("code")?.parse().ok()
     }
 
+    /// Did this program answer in its place, because it had not started?
+    fn is_unstarted(&self) -> bool {
+        self.words.ends_with(UNSTARTED)
+    }
+
     /// Was there no answer at all?
     pub(super) fn is_unanswered(&self) -> bool {
         matches!(self.reply, Reply::Silence(_) | Reply::Exited)
@@ -96,7 +109,7 @@ impl Probe {
 }
 
 /// Milliseconds as seconds, with a tenth where there is one.
-fn seconds(ms: u64) -> String {
+pub(super) fn seconds(ms: u64) -> String {
     let text = tenths(ms);
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
@@ -108,6 +121,8 @@ pub(super) struct Listing {
     pub(super) probe: Probe,
     /// Names or URIs in their order; `None` where it did not answer with its array.
     pub(super) names: Option<Vec<String>>,
+    /// All pages of it were read.
+    pub(super) is_whole: bool,
     /// A tool may be run as a task of 2025-11-25.
     pub(super) has_tasks: bool,
 }
@@ -152,6 +167,8 @@ pub(super) struct Seen {
     pub(super) version_only: Option<Probe>,
     pub(super) unknown: Option<Probe>,
     pub(super) calls: Vec<CallSeen>,
+    /// Tools that were to be called and are not there; in words.
+    pub(super) absent_tools: Option<String>,
     /// One that was to be made was not.
     pub(super) lacks_call: bool,
 
@@ -171,6 +188,12 @@ pub(super) struct Seen {
     pub(super) was_ended: bool,
     /// Something answered, in any process.
     pub(super) has_answered: bool,
+    /// A process wrote nothing in all the time that it had to start.
+    pub(super) was_mute_at_start: bool,
+    /// Another wrote something in that time.
+    pub(super) was_heard_at_start: bool,
+    /// The answer to a first request came when that time was over.
+    pub(super) was_answered_late: bool,
     /// Something was written, answer or not.
     pub(super) has_written: bool,
     /// Time or replacements were used up.
@@ -186,6 +209,7 @@ pub(super) struct Seen {
 /// A tool that was called.
 #[derive(Clone, Debug)]
 pub(super) struct CallSeen {
+    pub(super) name: String,
     /// Without any capability.
     pub(super) first: Probe,
     /// With those that it asked for.
@@ -215,9 +239,23 @@ impl Seen {
         told.filter_map(|probe| probe.result()?.object("capabilities")).next().unwrap_or_default()
     }
 
+    /// Did this first request find a process that was still starting? Who was silent at first and
+    /// answers others in time merely ignores it.
+    pub(super) fn is_late(&self, first: &Probe) -> bool {
+        let starts_late =
+            self.was_answered_late || (self.was_mute_at_start && !self.was_heard_at_start);
+        let is_silent = matches!(first.reply, Reply::Silence(_));
+        (is_silent && starts_late) || first.is_unstarted()
+    }
+
     /// A text of the server's as it may be shown.
     pub(super) fn shown(&self, text: &str) -> String {
         clean(&masked(text, &self.secrets))
+    }
+
+    /// The list of tools.
+    pub(super) fn tools(&self) -> Option<&Listing> {
+        self.usable_lists().into_iter().find(|list| list.probe.method == "tools/list")
     }
 
     /// Did any of A's lists work?

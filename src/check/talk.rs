@@ -5,7 +5,7 @@ use super::envelope::{self, Envelope};
 use super::model::{ChildNote, Frame};
 use super::options::Wishes;
 use super::secrets::{masked_start, spellings};
-use super::seen::{Probe, Reply, Seen};
+use super::seen::{Probe, Reply, Seen, in_our_words};
 use crate::bridge::Time;
 use crate::message::wire;
 use crate::shell::Launch;
@@ -29,6 +29,8 @@ pub(super) struct Child {
     /// It was opened with `initialize`: it may ask, and is answered.
     pub(super) is_legacy: bool,
     number: u64,
+    /// It wrote something.
+    pub(super) has_written: bool,
     /// Ids for which nobody waits any more, and whether they were answered.
     pub(super) spent: Vec<(String, bool)>,
 }
@@ -118,6 +120,7 @@ impl<'k> Talk<'k> {
                     frames: 0,
                     is_legacy: false,
                     number: 0,
+                    has_written: false,
                     spent: Vec::new(),
                 });
                 true
@@ -255,7 +258,9 @@ impl<'k> Talk<'k> {
         let patience_ms = self.patience();
         let waits_ms = patience_ms.min(self.until.since(self.keeper.now()));
         let mut acknowledged = None;
-        let reply = match self.hear(waits_ms, Some(&id)) {
+        let found = self.hear(waits_ms, Some(&id));
+        self.note_start(waits_ms == patience_ms);
+        let reply = match found {
             Found::Answer(frame, reply) => {
                 frames.push(frame);
                 self.spend(&id, true);
@@ -281,7 +286,10 @@ impl<'k> Talk<'k> {
                 }
             }
         };
-        let words = reply.words(&self.seen.secrets);
+        let mut words = reply.words(&self.seen.secrets);
+        if self.seen.is_wrapped {
+            words = in_our_words(&words);
+        }
         Some(Exchange { probe: Probe { method, reply, words, frames }, acknowledged, id })
     }
 
@@ -298,9 +306,25 @@ impl<'k> Talk<'k> {
         self.hear(ms, None);
     }
 
+    /// The first request of a process was answered, or the time is over that it has to start.
+    fn note_start(&mut self, had_its_time: bool) {
+        let Some(child) = self.child.as_ref().filter(|child| child.number == 1) else { return };
+        if child.has_written {
+            self.seen.was_heard_at_start = true;
+        } else if had_its_time {
+            self.seen.was_mute_at_start = true;
+        }
+    }
+
     /// How long to wait for an answer: longer for the first one of a process.
     fn patience(&self) -> u64 {
         let is_first = self.child.as_ref().is_some_and(|child| child.number <= 1);
+        if is_first { self.start_timeout_ms } else { self.timeout_ms }
+    }
+
+    /// The same for the next request, in this process or the one that will be started.
+    pub(super) fn next_patience(&self) -> u64 {
+        let is_first = self.child.as_ref().is_none_or(|child| child.number == 0);
         if is_first { self.start_timeout_ms } else { self.timeout_ms }
     }
 

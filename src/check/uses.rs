@@ -6,11 +6,13 @@ use super::seen::{Probe, Reply, Seen};
 use crate::message::object::Object;
 use crate::message::vocabulary::code;
 
-/// Tools that were listed.
-pub(super) fn tools(seen: &Seen) -> usize {
-    let lists = seen.usable_lists();
-    let of_tools = lists.iter().find(|list| list.probe.method == "tools/list");
-    of_tools.and_then(|list| list.names.as_ref()).map_or(0, Vec::len)
+/// Tools that were listed and called in neither column.
+pub(super) fn uncalled_tools(seen: &Seen, wrapped: Option<&Seen>) -> usize {
+    let calls: Vec<_> =
+        [Some(seen), wrapped].into_iter().flatten().flat_map(|s| &s.calls).collect();
+    let names = seen.tools().and_then(|list| list.names.as_ref());
+    let is_called = |name: &&String| calls.iter().any(|call| call.name == **name);
+    names.map_or(0, |names| names.iter().filter(|name| !is_called(name)).count())
 }
 
 /// Observed ones first as they came, then those that are declared only.

@@ -8,13 +8,14 @@
 //! ```text
 //!  cases.tsv ─▶ table ─▶ verdicts ─┐
 //!              command_line ───────┼─▶ program ─▶ mcp-uplift check ─▶ this binary
-//!              reports ────────────┘
+//!         reports, scope ────────────┘
 //! ```
 #![allow(clippy::print_stdout, reason = "the report is what this program is for")]
 
 mod command_line;
 mod program;
 mod reports;
+mod scope;
 mod strain;
 mod table;
 mod verdicts;
@@ -70,7 +71,8 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let checks = command_line::CHECKS.iter().chain(reports::CHECKS).chain(strain::CHECKS);
+    let checks = command_line::CHECKS.iter().chain(reports::CHECKS);
+    let checks = checks.chain(scope::CHECKS).chain(strain::CHECKS);
     let checks = checks.map(|(name, check)| Job {
         name: format!("check {name}"),
         play: Box::new(|| check().err().into_iter().collect()),

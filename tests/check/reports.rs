@@ -24,6 +24,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("text-ready", text_ready),
     ("colour", colour),
     ("colour-of-the-verdict", colour_of_the_verdict),
+    ("progress", progress),
     ("json", json),
     ("json-features", json_features),
     ("json-owners", json_owners),
@@ -159,6 +160,17 @@ fn colour_of_the_verdict() -> Result<(), String> {
     let file = ["--output", "/nonexistent/folder/report"];
     let wrong = told("modern", &[&file[..], &["--no-color"]].concat(), "xterm")?;
     need!(wrong.contains("cannot write") && !wrong.contains(red), "an error: {wrong:?}");
+    Ok(())
+}
+
+/// What is waited for stands there from the beginning, whatever the terminal knows of itself.
+fn progress() -> Result<(), String> {
+    let flags = ["--output", "/dev/null", "--start-timeout", "1000"];
+    let shown = terminal_shows("mute", &flags, |command, inner| {
+        command.stdout(Stdio::null()).stderr(inner);
+    })?;
+    let begin = "\r\u{1b}[Kmcp-uplift: waiting for server/discover, 1 s at most";
+    need!(shown.starts_with(begin), "{shown:?}");
     Ok(())
 }
 

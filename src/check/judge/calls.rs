@@ -1,6 +1,6 @@
 //! Tools that were called (RDY112).
 
-use super::{LEGACY, NOT_ASKED, of, pass, said, skip, unclear};
+use super::{LEGACY, NOT_ASKED, of, outcome, pass, said, skip, unclear};
 use crate::check::model::{Outcome, Verdict};
 use crate::check::seen::{CallSeen, Seen};
 use crate::message::object::Object;
@@ -8,7 +8,7 @@ use crate::message::value::is_string;
 use crate::message::vocabulary::code;
 
 pub(super) fn calls(seen: &Seen) -> Outcome {
-    if seen.calls.is_empty() && !seen.lacks_call {
+    if seen.calls.is_empty() && !seen.lacks_call && seen.absent_tools.is_none() {
         let why = if seen.era.is_modern() { "no --call was given" } else { LEGACY };
         return skip(why);
     }
@@ -16,7 +16,12 @@ pub(super) fn calls(seen: &Seen) -> Outcome {
     let worst =
         |verdict: Verdict| judged.iter().find(|outcome| outcome.verdict == verdict).cloned();
     let lacks_one = seen.lacks_call.then(|| unclear(seen, NOT_ASKED));
-    worst(Verdict::Fail).or_else(|| worst(Verdict::Inconclusive)).or(lacks_one).unwrap_or_else(pass)
+    let absent = seen.absent_tools.as_ref().map(|told| outcome(Verdict::Inconclusive, told));
+    worst(Verdict::Fail)
+        .or(absent)
+        .or_else(|| worst(Verdict::Inconclusive))
+        .or(lacks_one)
+        .unwrap_or_else(pass)
 }
 
 fn call(call: &CallSeen) -> Outcome {

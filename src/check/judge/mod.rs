@@ -54,7 +54,7 @@ pub(super) const JUDGES: [(&str, Judge); 26] = [
 /// Small functions, and never copied into their many callers: the program is to stay small.
 #[inline(never)]
 fn outcome(verdict: Verdict, found: &str) -> Outcome {
-    Outcome { verdict, found: found.to_owned(), method: "", evidence: Vec::new() }
+    Outcome { verdict, found: found.to_owned(), method: "", evidence: Vec::new(), is_late: false }
 }
 
 fn pass() -> Outcome {
@@ -83,6 +83,11 @@ fn said(probe: &Probe, verdict: Verdict, before: &str) -> Outcome {
     let mut found = before.to_owned();
     found.push_str(&probe.words);
     of(probe, verdict, &found)
+}
+
+/// The outcome of a first request, marked where the process had not started by then.
+fn late(seen: &Seen, probe: &Probe, outcome: Outcome) -> Outcome {
+    Outcome { is_late: seen.is_late(probe), ..outcome }
 }
 
 /// An outcome that some lines show.
@@ -117,7 +122,7 @@ const NOT_ASKED: &str = "it was not asked";
 fn discover(seen: &Seen) -> Outcome {
     let Some(probe) = &seen.discover else { return unclear(seen, NOT_ASKED) };
     let Some(result) = probe.result() else {
-        return said(probe, Verdict::Fail, "");
+        return late(seen, probe, said(probe, Verdict::Fail, ""));
     };
     let versions = result.get("supportedVersions").and_then(list::array);
     let is_listed = |mut versions: list::Items<'_>| {
@@ -143,6 +148,9 @@ fn stands_alone(seen: &Seen) -> Outcome {
         return fault;
     }
     if !lists_alone {
+        if let Some(list) = alone.filter(|list| seen.is_late(&list.probe)) {
+            return late(seen, &list.probe, said(&list.probe, Verdict::Fail, ""));
+        }
         if works(seen.plain.as_ref()) || works(seen.enveloped.as_ref()) {
             return evidence("lists only after initialize");
         }

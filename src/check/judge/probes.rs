@@ -1,7 +1,7 @@
 //! What is asked one thing at a time: methods that are gone, streams, absent resources, versions,
 //! envelopes that lack something.
 
-use super::{NOT_ASKED, not_modern, of, pass, said, skip, unclear};
+use super::{NOT_ASKED, late, not_modern, of, pass, said, skip, unclear};
 use crate::check::model::{Era, Outcome, Verdict};
 use crate::check::seen::{Probe, Reply, Seen};
 use crate::message::list;
@@ -110,7 +110,7 @@ pub(super) fn version_refused(seen: &Seen) -> Outcome {
             }
             of(probe, Verdict::Fail, "error -32022 without data.supported")
         }
-        _ => said(probe, Verdict::Fail, "version 1999-01-01: "),
+        _ => late(seen, probe, said(probe, Verdict::Fail, "version 1999-01-01: ")),
     }
 }
 

@@ -8,7 +8,7 @@ use super::words::Tally;
 use crate::check::model::{
     Change, ChildNote, Feature, Frame, Outcome, Report, RuleResult, Sdk, Verdict,
 };
-use crate::check::rules::SPEC;
+use crate::check::rules::{self, SPEC};
 use crate::check::secrets::clean;
 use crate::message::object::Object;
 use crate::message::value::is_too_deep;
@@ -36,7 +36,13 @@ pub(crate) fn print(report: &Report) -> String {
     push_server(out, report.server.as_ref());
     push_sdk(out, report.sdk);
     push_summary(out, report);
-    out.push_str(r#"},"rules":["#);
+    put_number(out, r#"},"rulesAsked":"#, report.asked as u64);
+    put_number(out, r#","rulesKnown":"#, rules::all().len() as u64);
+    out.push_str(r#","notes":["#);
+    for note in &report.notes {
+        push_string(next(out), note);
+    }
+    out.push_str(r#"],"rules":["#);
     for result in &report.results {
         push_rule(next(out), result);
     }
@@ -250,7 +256,8 @@ pub(super) mod tests {
     }
 
     fn outcome(verdict: Verdict, found: &str) -> Outcome {
-        Outcome { verdict, found: found.to_owned(), method: "", evidence: Vec::new() }
+        let (found, evidence) = (found.to_owned(), Vec::new());
+        Outcome { verdict, found, method: "", evidence, is_late: false }
     }
 
     fn result(id: &str, verdict: Verdict, found: &str) -> RuleResult {
@@ -301,6 +308,8 @@ pub(super) mod tests {
                 result("MCP009", Verdict::Skip, "not advertised"),
                 result("MCP018", Verdict::Warn, "no name"),
             ],
+            asked: 5,
+            notes: vec!["judged by 5".to_owned()],
             is_wrapped_run: false,
             changes: vec![Change {
                 id: "serial-calls",
@@ -353,6 +362,9 @@ pub(super) mod tests {
                 json!({"errors": 1, "warnings": 1, "inconclusive": 1, "passed": 1, "skipped": 1,
                        "sdk": 1, "server": 0, "unknown": 0}),
             ),
+            ("/rulesAsked", json!(5)),
+            ("/rulesKnown", json!(26)),
+            ("/notes", json!(["judged by 5"])),
             ("/rules/0/id", json!("MCP001")),
             ("/rules/0/level", json!("error")),
             ("/rules/0/kind", json!("plumbing")),

@@ -60,6 +60,12 @@ fn push_summary(out: &mut String, report: &Report) {
     out.append(", ");
     out.append(&seconds(report.duration_ms));
     out.append("\n");
+    for note in &report.notes {
+        // Lines of one paragraph would become one.
+        out.append("\n");
+        push_prose(out, note);
+        out.append("\n");
+    }
 }
 
 /// Whose the errors are, in brackets.
@@ -115,6 +121,9 @@ fn push_table(out: &mut String, shown: &[&RuleResult], has_wrapped: bool) {
 /// Who mends it, in the words of the table.
 fn fixed_by(result: &RuleResult) -> &'static str {
     let fails_wrapped = result.wrapped.as_ref().is_some_and(|w| w.verdict == Verdict::Fail);
+    if result.native.is_late {
+        return "a longer --start-timeout";
+    }
     match (result.native.verdict.is_finding(), result.owner) {
         (true, Owner::Sdk) => "SDK upgrade",
         (true, Owner::Server) => "your code",
@@ -260,6 +269,8 @@ mod tests {
         let expected = r"### MCP 2026-07-28 readiness: ready when wrapped
 `node server.js`, era legacy, 1 error (1 SDK), 1 warning, 1 not judged, 2.4 s
 
+judged by 5 of 26 rules (--only)
+
 | | Rule | What | Native | Wrapped | Fixed by |
 |---|---|---|---|---|---|
 | :x: | [MCP001](https://modelcontextprotocol.io/specification/2026-07-28/server/discover) | server/discover does not work | fail | pass | SDK upgrade |
@@ -268,7 +279,9 @@ mod tests {
 
 <details><summary>How to fix</summary>
 ";
-        let text = print(&sample());
+        let mut report = sample();
+        report.notes.push("judged by 5 of 26 rules (--only)".to_owned());
+        let text = print(&report);
         assert!(text.starts_with(expected), "{text}");
         for part in [
             "\n- **MCP001** server/discover does not work<br>\n  found: error -32601 \"Méthod not found\"<br>\n  expected: a DiscoverResult that lists 2026-07-28<br>\n  fix: move from <code>\\@modelcontextprotocol/sdk</code> 1.x to ",

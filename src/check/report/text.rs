@@ -53,6 +53,7 @@ pub(crate) fn print(report: &Report, style: &Style) -> String {
         width: style.width.max(NARROWEST),
         has_color: style.has_color,
         is_verbose: style.is_verbose,
+        fixes: Vec::new(),
         owes_heads: report.is_wrapped_run,
     };
     page.heads(report);
@@ -86,6 +87,8 @@ struct Page {
     width: usize,
     has_color: bool,
     is_verbose: bool,
+    /// What was said already on how to mend something, and of which rule.
+    fixes: Vec<(String, &'static str)>,
     /// Do the names of the columns still have to be said?
     owes_heads: bool,
 }
@@ -199,7 +202,7 @@ impl Page {
             self.labelled("expected", result.rule.expected);
         }
         if is_finding {
-            self.labelled("fix", &fix(result));
+            self.fix(result);
         }
         self.labelled("wrapped", &wrapped_note(result));
         if is_finding || is_wrapped_finding {
@@ -210,6 +213,18 @@ impl Page {
             if let Some(wrapped) = &result.wrapped {
                 self.frames(wrapped);
             }
+        }
+    }
+
+    /// How it is mended; in full where that is said for the first time.
+    fn fix(&mut self, result: &RuleResult) {
+        let text = fix(result);
+        let told = self.fixes.iter().find(|(told, _)| *told == text).map(|(_, id)| *id);
+        if let Some(id) = told {
+            self.labelled("fix", &["as ", id].concat());
+        } else {
+            self.labelled("fix", &text);
+            self.fixes.push((text, result.rule.id));
         }
     }
 
@@ -347,6 +362,9 @@ impl Page {
         }
         if report.verdict == Overall::NotReady {
             self.block("", 2, &why_not_ready(report));
+        }
+        for note in &report.notes {
+            self.block("", 2, note);
         }
     }
 

@@ -34,7 +34,7 @@ pub(in crate::check::report) fn outcome(verdict: Verdict, found: &str) -> Outcom
         text: format!("{{\"x\":\"\u{1b}[2Jé{}\"}}", "x".repeat(400)),
         bytes: 420,
     }];
-    Outcome { verdict, found: found.to_owned(), method: "tools/list", evidence }
+    Outcome { verdict, found: found.to_owned(), method: "tools/list", evidence, is_late: false }
 }
 
 fn result(rule: &'static Rule, native: Outcome, wrapped: Outcome) -> RuleResult {
@@ -65,6 +65,8 @@ pub(in crate::check::report) fn sample() -> Report {
             result(&IDENTITY, outcome(Warn, "no serverInfo"), ok()),
             result(&UNKNOWN, outcome(Skip, "the server is legacy"), ok()),
         ],
+        asked: 5,
+        notes: Vec::new(),
         is_wrapped_run: true,
         changes: vec![
             Change {
@@ -143,7 +145,8 @@ fn check(report: &Report) {
 
 #[test]
 fn the_layout_is_that_of_the_contract() {
-    let report = sample();
+    let mut report = sample();
+    report.notes.push("judged by 5 of 26 rules (--only)".to_owned());
     check(&report);
     let expected = r#"mcp-uplift check   MCP 2026-07-28   stdio
 server   node server.js   ("jot" 1.0.0, era: legacy, TypeScript SDK v1)
@@ -160,8 +163,7 @@ Warnings (1)
   ! MCP018 results do not name the server                   warn     ok
     found     no serverInfo
     expected  a DiscoverResult that lists 2026-07-28
-    fix       SDK: move from @modelcontextprotocol/sdk 1.x to
-              @modelcontextprotocol/server 2.x and start it with serveStdio
+    fix       as MCP001
     spec
     https://modelcontextprotocol.io/specification/2026-07-28/server/discover
 Not judged (1)
@@ -174,6 +176,7 @@ Changes when wrapped
 READY WHEN WRAPPED   1 error natively (1 SDK, 0 yours), 0 wrapped, 1 warning,
                      1 passed, 1 skipped, 1 not judged   2.4 s
 Run it as:  mcp-uplift -- node server.js
+judged by 5 of 26 rules (--only)
 "#;
     assert_eq!(print(&report, &PLAIN), expected);
 }

@@ -232,7 +232,11 @@ pub(super) fn wrapped_note(result: &RuleResult) -> String {
     let is_news = wrapped.found != result.native.found && !wrapped.found.is_empty();
     match wrapped.verdict {
         Verdict::Fail if is_native(result, Verdict::Fail) => {
-            text.append("not cured by wrapping");
+            text.append(if wrapped.is_late {
+                "not started in time"
+            } else {
+                "not cured by wrapping"
+            });
             if is_news {
                 text.append(": ");
                 text.append(&wrapped.found);
