@@ -43,22 +43,22 @@ test:      ## everything that needs no network, with the counts at the end
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --lib --document-private-items
-	@$(CARGO) test --locked --no-fail-fast 2>&1 | tee $(LOG) && status=0 || status=$$?; \
-	sed -nE 's/^(.* )?([0-9]+) passed[,;] ([0-9]+) failed.*/\2 \3/p' $(LOG) | \
+	@$(CARGO) test --locked --no-fail-fast 2>&1 | tee "$(LOG)" && status=0 || status=$$?; \
+	sed -nE 's/^(.* )?([0-9]+) passed[,;] ([0-9]+) failed.*/\2 \3/p' "$(LOG)" | \
 	awk '{ok += $$1; bad += $$2} END {printf "make test: %d passed, %d failed\n", ok, bad}'; \
 	exit $$status
 
 sim:       ## play N seeds of the simulation, optimized, e.g. make sim N=1000000
 	SIM_SEEDS=$(or $(N),100000) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-	$(CARGO) test --locked --target-dir $(TARGET)/sim --test sim -- --nocapture
+	$(CARGO) test --locked --target-dir "$(TARGET)/sim" --test sim -- --nocapture
 
 fuzz:      ## play each fuzz target for SECONDS on all cores, optimized, e.g. make fuzz SECONDS=600
 	FUZZ_SECONDS=$(or $(SECONDS),60) CARGO_PROFILE_DEV_OPT_LEVEL=2 \
-	$(CARGO) test --locked --target-dir $(TARGET)/fuzz --test fuzz
+	$(CARGO) test --locked --target-dir "$(TARGET)/fuzz" --test fuzz
 
 mutants:   ## plant faults in the core, one by one, and see the checks catch them, e.g. make mutants ONLY=lane
 	$(CARGO) build --locked --example mutants
-	CARGO="$(CARGO)" $(TARGET)/debug/examples/mutants $(TARGET)/mutants $(ONLY)
+	CARGO="$(CARGO)" "$(TARGET)/debug/examples/mutants" "$(TARGET)/mutants" $(ONLY)
 
 bench: release ## measure what the bridge costs and write it into README.md; QUICK=1 only shows it
 	$(if $(QUICK),,$(CARGO) build --locked --example bench-table)
@@ -66,7 +66,7 @@ bench: release ## measure what the bridge costs and write it into README.md; QUI
 	bench/bench.py $(if $(QUICK),--quick,--json bench/results.json --check bench/targets.json) \
 	&& status=0 || status=$$?; \
 	[ -n "$(QUICK)" ] || [ $$status -gt 1 ] || \
-	$(TARGET)/debug/examples/bench-table bench/results.json README.md; \
+	"$(TARGET)/debug/examples/bench-table" bench/results.json README.md; \
 	exit $$status
 
 # Of some, nothing is written: a report is of all.
@@ -90,15 +90,15 @@ conformance: release ## the official suite; ONLY=SCENARIO for some
 
 demo: release ## a checked conversation with a legacy server through the bridge
 	$(CARGO) build --locked --examples
-	$(TARGET)/debug/examples/demo $(BIN) $(TARGET)/debug/examples/legacy-server
+	"$(TARGET)/debug/examples/demo" "$(BIN)" "$(TARGET)/debug/examples/legacy-server"
 
 pages:     ## write the man page and the shell completions in share/ anew, from the tables of options
 	$(CARGO) run --quiet --locked --example pages -- share
 
 install:   ## copy the built binary (run make first), man page and completions below $(DESTDIR)$(PREFIX)
-	@test -x $(BIN) || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
+	@test -x "$(BIN)" || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
 	install -d "$(ROOT)/bin" $(patsubst %,"$(ROOT)/share/%",$(dir $(SHARED)))
-	install -m 755 $(BIN) "$(ROOT)/bin/mcp-uplift"
+	install -m 755 "$(BIN)" "$(ROOT)/bin/mcp-uplift"
 	install -m 644 share/man/mcp-uplift.1 "$(ROOT)/share/$(MAN_PAGE)"
 	install -m 644 share/completions/mcp-uplift.bash "$(ROOT)/share/$(FOR_BASH)"
 	install -m 644 share/completions/_mcp-uplift "$(ROOT)/share/$(FOR_ZSH)"
@@ -116,10 +116,10 @@ dist:      ## the archives to hand out, with their sums and a bill of materials:
 	CARGO="$(CARGO)" python3 packaging/dist.py "$(TARGET)/dist"
 
 size:      ## facts about the built binary
-	@test -x $(BIN) || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
-	@echo "$$(wc -c < $(BIN)) bytes"
-	@if command -v file >/dev/null; then file -b $(BIN); fi
-	@if command -v ldd >/dev/null; then ldd $(BIN) 2>&1 || true; fi
+	@test -x "$(BIN)" || { echo "$(BIN) is missing: run make first" >&2; exit 1; }
+	@echo "$$(wc -c < "$(BIN)") bytes"
+	@if command -v file >/dev/null; then file -b "$(BIN)"; fi
+	@if command -v ldd >/dev/null; then ldd "$(BIN)" 2>&1 || true; fi
 
 clean:     ## remove what was built
 	$(CARGO) clean
