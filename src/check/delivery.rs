@@ -3,6 +3,7 @@
 use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::model::Report;
@@ -24,8 +25,7 @@ pub(super) struct Sheet<'o> {
 impl<'o> Sheet<'o> {
     pub(super) fn open(path: &'o Path) -> Result<Self, String> {
         let is_new = !path.exists();
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|error| unwritable(path, &error))?;
+        let file = opened(path).map_err(|error| unwritable(path, &error))?;
         let made = if is_new { fs::canonicalize(path).ok() } else { None };
         Ok(Sheet { path, file, made })
     }
@@ -33,17 +33,40 @@ impl<'o> Sheet<'o> {
     fn write(mut self, text: &str) -> Result<(), String> {
         // A pipe or a device has no length.
         let is_file = self.file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let emptied = if is_file { self.file.set_len(0) } else { Ok(()) };
-        let written = emptied.and_then(|()| self.file.write_all(text.as_bytes()));
+        let written = if is_file { self.replace(text) } else { self.append(text) };
         written.map_err(|error| unwritable(self.path, &error))
     }
 
-    /// There is no report after all.
+    fn append(&mut self, text: &str) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())
+    }
+
+    /// Meanwhile another check, which had made the file, may have removed it.
+    fn replace(&mut self, text: &str) -> io::Result<()> {
+        if self.length_at(self.path).is_none() {
+            self.file = opened(self.path)?;
+        }
+        self.file.set_len(0)?;
+        self.append(text)
+    }
+
+    /// There is no report after all. What others wrote or put there meanwhile stays.
     pub(super) fn discard(self) {
-        if let Some(path) = self.made {
+        if let Some(path) = self.made.as_deref().filter(|path| self.length_at(path) == Some(0)) {
             let _ = fs::remove_file(path);
         }
     }
+
+    /// How long our file is, where it is the one at this path.
+    fn length_at(&self, path: &Path) -> Option<u64> {
+        let (ours, there) = (self.file.metadata().ok()?, fs::metadata(path).ok()?);
+        let is_ours = (ours.dev(), ours.ino()) == (there.dev(), there.ino());
+        is_ours.then_some(there.len())
+    }
+}
+
+fn opened(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(false).open(path)
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> String {

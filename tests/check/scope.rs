@@ -20,6 +20,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("proposals", proposals),
     ("output-is-opened-first", output_is_opened_first),
     ("output-is-kept", output_is_kept),
+    ("output-of-others", output_of_others),
 ];
 
 /// Wherever its lines were broken.
@@ -234,5 +235,43 @@ fn kept_in(folder: &Work) -> Result<(), String> {
     need!(run.status == Some(0), "exit {:?}", run.status);
     need!(read(&old).starts_with("mcp-uplift check"), "{}", read(&old));
     need!(!read(&old).contains("an older report"), "the rest of the older report");
+    Ok(())
+}
+
+/// What others put there meanwhile is theirs, and what they took away is no place for a report.
+fn output_of_others() -> Result<(), String> {
+    let folder = Work::create("others", 1.0)?;
+    let outcome = others_in(&folder);
+    folder.remove();
+    outcome
+}
+
+fn others_in(folder: &Work) -> Result<(), String> {
+    let (path, other) = (folder.folder.join("report"), folder.folder.join("other"));
+    let flags = ["--output", &path.display().to_string()];
+    let read = || std::fs::read_to_string(&path).unwrap_or_default();
+    let put = |at| std::fs::write(at, "of another check").map_err(|why| why.to_string());
+    let replace = || std::fs::rename(&other, &path).map_err(|why| why.to_string());
+    for replaces in [false, true] {
+        let running = start("hangs", false, &flags)?;
+        running.wait_for_servers(1)?;
+        if replaces {
+            put(&other)?;
+            replace()?;
+        } else {
+            put(&path)?;
+        }
+        running.signal(crate::sys::SIGINT);
+        let run = running.finish();
+        need!(run.status == Some(130), "exit {:?}", run.status);
+        need!(read() == "of another check", "{replaces}: it is gone: {:?}", read());
+        std::fs::remove_file(&path).map_err(|why| why.to_string())?;
+    }
+    let running = start("slow-start", false, &flags)?;
+    running.wait_for_servers(1)?;
+    std::fs::remove_file(&path).map_err(|why| why.to_string())?;
+    let run = running.finish();
+    need!(run.status == Some(0), "exit {:?}: {}", run.status, run.err);
+    need!(read().starts_with("mcp-uplift check"), "no report: {:?}", read());
     Ok(())
 }
