@@ -4,7 +4,7 @@ use std::env;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::model::Report;
 use super::options::{Format, Options};
@@ -110,20 +110,23 @@ fn style(options: &Options, to_terminal: bool) -> text::Style {
 }
 
 /// The file that findings are shown at: the one that was named, or the first word of the command
-/// that is a file below the working directory.
+/// that is a file below our working directory, where the sources are taken to begin.
 fn anchor(options: &Options) -> Option<String> {
+    let here = env::current_dir().unwrap_or_default();
+    let below = |path: &Path| {
+        let path = here.join(path);
+        // Collected, its parts have no `.` among them.
+        let path: PathBuf = path.strip_prefix(&here).ok()?.components().collect();
+        let leaves = path.components().any(|part| part == Component::ParentDir);
+        (!leaves).then(|| path.to_string_lossy().into_owned())
+    };
     if let Some(path) = &options.wishes.anchor {
-        let here = env::current_dir().unwrap_or_default();
-        return Some(path.strip_prefix(here).unwrap_or(path).to_string_lossy().into_owned());
+        return below(path).or_else(|| Some(path.to_string_lossy().into_owned()));
     }
+    let folder = here.join(options.launch.cwd.as_deref().unwrap_or(Path::new("")));
     let words = std::iter::once(&options.launch.program).chain(&options.launch.args);
-    let here = options.launch.cwd.as_deref().unwrap_or(Path::new("."));
-    let file = words.map(Path::new).find(|word| {
-        let is_below = word.is_relative()
-            && word.components().all(|part| !matches!(part, std::path::Component::ParentDir));
-        is_below && word.components().count() > 0 && here.join(word).is_file()
-    });
-    file.map(|path| path.strip_prefix("./").unwrap_or(path).to_string_lossy().into_owned())
+    let mut files = words.map(|word| folder.join(word)).filter(|path| path.is_file());
+    files.find_map(|path| below(&path))
 }
 
 /// One line on a terminal that tells what goes on.

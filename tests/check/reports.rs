@@ -11,9 +11,9 @@ use regex_lite::Regex;
 use serde_json::Value;
 
 use crate::command_line::Check;
-use crate::program::{self, check};
+use crate::program::{self, check, say};
 use crate::table::IDS;
-use crate::work::since_epoch;
+use crate::work::{Work, since_epoch};
 use crate::{need, sys};
 
 /// When a terminal must have shown everything.
@@ -31,6 +31,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("json-rules", json_rules),
     ("json-causes", json_causes),
     ("sarif", sarif),
+    ("anchor", anchor),
     ("markdown", markdown),
     ("hostile-text", hostile_text),
     ("secrets", secrets),
@@ -392,6 +393,47 @@ fn sarif() -> Result<(), String> {
     let invocation = &document["runs"][0]["invocations"][0];
     need!(invocation["executionSuccessful"] == false, "unreachable: {invocation}");
     need!(is_word(&invocation["toolExecutionNotifications"][0]["message"]["text"]), "{invocation}");
+    Ok(())
+}
+
+/// A place in the sources, which begin where the check was started.
+fn anchor() -> Result<(), String> {
+    let folder = Work::create("anchor", 1.0)?;
+    let outcome = anchor_in(&folder);
+    folder.remove();
+    outcome
+}
+
+fn anchor_in(folder: &Work) -> Result<(), String> {
+    let root = &folder.folder;
+    let sub = root.join("a/b");
+    std::fs::create_dir_all(&sub).map_err(|why| why.to_string())?;
+    let refusal = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#;
+    let script = format!("read line; echo '{refusal}'");
+    std::fs::write(sub.join("server.sh"), &script).map_err(|why| why.to_string())?;
+    let whole = sub.join("server.sh").display().to_string();
+    let elsewhere = sub.display().to_string();
+    let shown = |words: &[&str]| {
+        let flags = ["--format=sarif", "--native-only", "--only=MCP001"];
+        let (_, out, err) = say(&[&flags, words].concat(), Some(root))?;
+        let document: Value = serde_json::from_str(&out).map_err(|why| format!("{why}: {err}"))?;
+        let place = &document["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+        Ok::<_, String>(place["artifactLocation"]["uri"].as_str().map(str::to_owned))
+    };
+    let at = Some("a/b/server.sh".to_owned());
+    for (words, expected) in [
+        (&["--", "sh", "a/b/server.sh"][..], &at),
+        (&["--cwd", "a/b", "--", "sh", "server.sh"], &at),
+        (&["--cwd", "./a", "--", "sh", "./b/server.sh"], &at),
+        (&["--cwd", &elsewhere, "--", "sh", "server.sh"], &at),
+        (&["--", "sh", &whole], &at),
+        (&["--anchor", "./a/b/server.sh", "--", "sh", &whole], &at),
+        (&["--cwd", "a/b", "--", "sh", "-c", &script, "a/b/server.sh"], &None),
+        (&["--cwd", "/", "--", "/bin/sh", "-c", &script], &None),
+    ] {
+        let found = shown(words)?;
+        need!(found == *expected, "{words:?}: {found:?}");
+    }
     Ok(())
 }
 
