@@ -42,7 +42,7 @@ use conclude::{conclude, is_reachable, is_wanted, judged, mask};
 use delivery::{Progress, Sheet, deliver};
 use model::{Report, Verdict};
 use options::{Options, Wrapped};
-use secrets::spellings;
+use secrets::{hidden, longest};
 use seen::in_our_words;
 
 /// Bytes of a line that a child may write.
@@ -112,10 +112,10 @@ enum Stop {
 /// Both columns, and what they come to.
 fn check(options: &Options, console: &Console) -> Result<Report, Stop> {
     sys::share_heap();
-    let secrets = spellings(&options.secrets);
+    let secrets = hidden(&options.secrets);
     // A value that must not be shown may lie across the cut.
-    let longest = secrets.first().map_or(0, String::len);
-    let mut keeper = Keeper::new(LINE_BYTES, STDERR_BYTES + longest).map_err(Stop::Fault)?;
+    let most = STDERR_BYTES.saturating_add(longest(&secrets));
+    let mut keeper = Keeper::new(LINE_BYTES, most).map_err(Stop::Fault)?;
     let report = columns(options, &mut keeper);
     if keeper.has_left_one() {
         console.say(Level::Warning, "a process of the server does not end; leaving it");

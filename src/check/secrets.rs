@@ -4,49 +4,86 @@
 use std::ops::Range;
 
 use crate::bounds::SHOWN;
-use crate::message::writer::quoted;
 use crate::shell::is_unsafe;
 
 /// Values shorter than this are not looked for: they would hide half of every text.
 const LEAST_SECRET: usize = 4;
 
-/// All spellings of values that must not be shown.
-pub(super) fn spellings(values: &[String]) -> Vec<String> {
-    let mut all: Vec<String> = Vec::new();
-    // The longest first: one may be the beginning of another.
-    let mut add = |text: &str| {
-        let at = all.iter().position(|other| other.len() < text.len());
-        all.insert(at.unwrap_or(all.len()), text.to_owned());
-    };
-    // A value of several lines may come line by line.
+/// Backslashes in a row that may stand for one: JSON in JSON in JSON has seven.
+const MOST_BACKSLASHES: usize = 8;
+
+/// Bytes that one of a value may be in a text: `\\u0026` in JSON that stands in JSON, and one more.
+const LONGEST_SPELLING: usize = 8;
+
+/// The values that must not be shown, and the lines of each: they may come one by one. The longest
+/// is the first.
+pub(super) fn hidden(values: &[String]) -> Vec<String> {
     let lines = values.iter().flat_map(|value| value.lines().chain([&**value]));
-    for value in lines.filter(|value| value.len() >= LEAST_SECRET) {
-        add(value);
-        // As JSON writers spell it: ours, those that escape slashes, those that keep to ASCII.
-        let quoted = quoted(value);
-        let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-        let ascii = ascii_json(inner);
-        for spelling in [inner, &ascii] {
-            add(spelling);
-            add(&spelling.split('/').collect::<Vec<_>>().join("\\/"));
-        }
-    }
+    let mut all: Vec<_> =
+        lines.filter(|value| value.len() >= LEAST_SECRET).map(str::to_owned).collect();
+    all.sort_by_key(|value| std::cmp::Reverse(value.len()));
     all
 }
 
-/// The inside of a JSON string, with nothing but ASCII in it.
-fn ascii_json(inner: &str) -> String {
-    let mut out = String::new();
-    for c in inner.chars() {
-        if c.is_ascii() {
-            out.push(c);
-        } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                out.push_str(&format!("\\u{unit:04x}"));
-            }
-        }
+/// Bytes that the longest of these values may be in a text.
+pub(super) fn longest(secrets: &[String]) -> usize {
+    secrets.first().map_or(0, |value| value.len().saturating_mul(LONGEST_SPELLING))
+}
+
+/// How many bytes a value takes at the start of a text, as it is or however a JSON writer spells it.
+fn spelled(text: &str, value: &str) -> Option<usize> {
+    let mut rest = text;
+    let mut last = ' ';
+    for c in value.chars() {
+        rest = match behind(rest, c) {
+            Some(behind) => behind,
+            // Escaped, one may be two or four: how many there are does not count.
+            None if c == '\\' && last == c => rest,
+            None => return None,
+        };
+        last = c;
     }
-    out
+    Some(text.len() - rest.len())
+}
+
+/// What follows a character at the start of a text.
+fn behind(text: &str, c: char) -> Option<&str> {
+    let escaped = without_backslashes(text);
+    if escaped.len() == text.len() {
+        return text.strip_prefix(c);
+    }
+    let letter = match c {
+        '\n' => 'n',
+        '\r' => 'r',
+        '\t' => 't',
+        '\u{8}' => 'b',
+        '\u{c}' => 'f',
+        _ => c,
+    };
+    let by_number = || behind_units(escaped, c);
+    match c {
+        '\\' => by_number().or(Some(escaped)),
+        _ if letter != c || !c.is_alphanumeric() => escaped.strip_prefix(letter).or_else(by_number),
+        _ => by_number(),
+    }
+}
+
+/// From the first on that is no backslash, or not one of those.
+fn without_backslashes(text: &str) -> &str {
+    (0..MOST_BACKSLASHES).fold(text, |text, _| text.strip_prefix('\\').unwrap_or(text))
+}
+
+/// The same where it is spelled by its number in UTF-16.
+fn behind_units(text: &str, c: char) -> Option<&str> {
+    let mut rest = text;
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        let (digits, after) = without_backslashes(rest).strip_prefix('u')?.split_at_checked(4)?;
+        if u16::from_str_radix(digits, 16) != Ok(*unit) {
+            return None;
+        }
+        rest = after;
+    }
+    Some(rest)
 }
 
 /// A text in which none of these values stands.
@@ -57,8 +94,7 @@ pub(super) fn masked(text: &str, secrets: &[String]) -> String {
 /// The beginning of a text, as much of it as these bytes hold: none of these values stands in it, nor
 /// the beginning of one.
 pub(super) fn masked_start(text: &str, bytes: usize, secrets: &[String]) -> String {
-    let longest = secrets.first().map_or(0, String::len);
-    let seen = start_of(text, bytes.saturating_add(longest));
+    let seen = start_of(text, bytes.saturating_add(longest(secrets)));
     let end = start_of(text, bytes).len();
     let mut out = String::new();
     let mut at = 0;
@@ -76,17 +112,15 @@ pub(super) fn masked_start(text: &str, bytes: usize, secrets: &[String]) -> Stri
 
 /// Where these values stand in a text, in order; those that overlap are one place.
 fn places(text: &str, secrets: &[String]) -> Vec<Range<usize>> {
-    let of = |secret: &String| {
-        let length = secret.len();
-        text.match_indices(&**secret).map(|(at, _)| at..at + length).collect::<Vec<_>>()
-    };
-    let mut all: Vec<Range<usize>> = secrets.iter().flat_map(of).collect();
-    all.sort_by_key(|place| place.start);
     let mut apart: Vec<Range<usize>> = Vec::new();
-    for place in all {
+    for (at, _) in text.char_indices().filter(|_| !secrets.is_empty()) {
+        let rest = text.get(at..).unwrap_or_default();
+        let lengths = secrets.iter().filter_map(|secret| spelled(rest, secret));
+        let Some(length) = lengths.max() else { continue };
+        let end = at + length;
         match apart.last_mut() {
-            Some(last) if place.start < last.end => last.end = last.end.max(place.end),
-            _ => apart.push(place),
+            Some(last) if at < last.end => last.end = last.end.max(end),
+            _ => apart.push(at..end),
         }
     }
     apart
@@ -122,11 +156,12 @@ mod tests {
 
     #[test]
     fn values_are_hidden_in_all_spellings() {
-        let secrets = spellings(&[
+        let secrets = hidden(&[
             "abcd".into(),
             "abcdef/\"\u{e9}".into(),
             "xyz".into(),
             "one11\ntwo22".into(),
+            "\\\\srv\\k&\u{1f600}".into(),
         ]);
         for (text, expected) in [
             ("abcd abcdef/\"\u{e9}", "*** ***"),
@@ -136,14 +171,31 @@ mod tests {
             ("one11", "***"),
             ("one11\ntwo22", "***"),
             ("abc", "abc"),
+            // .NET, Go and PHP escape more than they must; and what quotes JSON quotes it again.
+            ("\"\\u0061bc\\u0064ef\\u002F\\u0022\\u00E9\"", "\"***\""),
+            ("{\\\"a\\\":\\\"abcdef/\\\\\\\"\\\\u00e9\\\"}", "{\\\"a\\\":\\\"***\\\"}"),
+            ("k=\\\\\\\\srv\\\\k\\u0026\\ud83d\\uDE00", "k=***"),
+            ("k=\\\\srv\\k&\u{1f600}", "k=***"),
+            ("k=\\u005c\\u005Csrv\\u005ck&\u{1f600}", "k=***"),
+            ("one11\\r\\ntwo22", "***\\r\\n***"),
+            ("abcdabcdab", "******ab"),
         ] {
             assert_eq!(masked(text, &secrets), expected, "{text}");
         }
     }
 
+    /// Whatever there is to look through, it does not take for ever.
+    #[test]
+    fn much_text_takes_little_time() {
+        let secrets = hidden(&["\\\\\\\\x".into(), "aaaaaaab".into()]);
+        for text in ["\\".repeat(1 << 15), "a".repeat(1 << 15)] {
+            assert_eq!(masked(&text, &secrets).len(), text.len());
+        }
+    }
+
     #[test]
     fn a_value_across_a_cut_is_hidden() {
-        let secrets = spellings(&["0123456789".into(), "89ab".into()]);
+        let secrets = hidden(&["0123456789".into(), "89ab".into()]);
         for (text, bytes, expected) in [
             ("x0123456789y0123456789", 3, "x***"),
             ("x0123456789y0123456789", 12, "x***y"),

@@ -3,9 +3,15 @@
 use super::excerpt::excerpt;
 use super::model::{ChildNote, Era, Feature, Frame, tenths};
 use super::sdk::Marks;
-use super::secrets::{clean, masked};
+use super::secrets::{clean, masked_start};
 use crate::message::object::Object;
 use crate::message::value::string;
+
+/// Why nothing more was asked.
+pub(super) const OUT_OF_TIME: &str = "the time of --budget was used up";
+
+/// Bytes that are looked at of a text, of which less is shown.
+const LOOKED_AT: usize = 4 << 10;
 
 /// How the bridge says that the time to start was over, in the words of the check.
 const UNSTARTED: &str = "(--start-timeout)\"";
@@ -13,6 +19,11 @@ const UNSTARTED: &str = "(--start-timeout)\"";
 /// The same time has one name as an option of the bridge and another one here.
 pub(super) fn in_our_words(text: &str) -> String {
     text.replace("--initialize-timeout-ms", "--start-timeout")
+}
+
+/// A text of the server's, masked before it is cut: nobody knows a part of a value.
+fn may_be_shown(text: &str, secrets: &[String]) -> String {
+    clean(&masked_start(text, LOOKED_AT, secrets))
 }
 
 /// What came back for a request.
@@ -37,9 +48,9 @@ impl Reply {
             Reply::Exited => "the process ended".to_owned(),
             Reply::Error(raw) => {
                 let error = Object::parse(raw).unwrap_or_default();
-                let message = error.get("message").and_then(string).unwrap_or_default();
-                let message = clean(&masked(&message, secrets));
-                let code = clean(error.get("code").unwrap_or("without a code"));
+                let shown = |text: &str| may_be_shown(text, secrets);
+                let message = shown(&error.get("message").and_then(string).unwrap_or_default());
+                let code = shown(error.get("code").unwrap_or("without a code"));
                 ["error ", &code, " \"", &message, "\""].concat()
             }
         }
@@ -202,7 +213,7 @@ pub(super) struct Seen {
     pub(super) children: Vec<ChildNote>,
     pub(super) last_stderr: String,
     pub(super) unstartable: String,
-    /// What must not be shown, in all its spellings.
+    /// What must not be shown.
     pub(super) secrets: Vec<String>,
 }
 
@@ -250,7 +261,7 @@ impl Seen {
 
     /// A text of the server's as it may be shown.
     pub(super) fn shown(&self, text: &str) -> String {
-        clean(&masked(text, &self.secrets))
+        may_be_shown(text, &self.secrets)
     }
 
     /// The list of tools.
@@ -278,6 +289,20 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A cut would leave the beginning of it.
+    #[test]
+    fn no_part_of_an_error_shows_a_secret() {
+        let secrets = ["0123456789".to_owned()];
+        let long = format!("{}0123456789", "x".repeat(195));
+        for raw in [
+            format!(r#"{{"code":1,"message":"{long}"}}"#),
+            format!(r#"{{"code":"{long}","message":""}}"#),
+        ] {
+            let words = Reply::Error(raw).words(&secrets);
+            assert!(words.contains("x***") && !words.contains('0'), "{words}");
+        }
+    }
 
     #[test]
     fn silence_in_words() {

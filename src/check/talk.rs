@@ -4,8 +4,8 @@
 use super::envelope::{self, Envelope};
 use super::model::{ChildNote, Frame};
 use super::options::Wishes;
-use super::secrets::{masked_start, spellings};
-use super::seen::{Probe, Reply, Seen, in_our_words};
+use super::secrets::{hidden, masked_start};
+use super::seen::{OUT_OF_TIME, Probe, Reply, Seen, in_our_words};
 use crate::bridge::Time;
 use crate::message::wire;
 use crate::shell::Launch;
@@ -78,7 +78,7 @@ impl<'k> Talk<'k> {
         Talk {
             keeper,
             launch,
-            seen: Seen { secrets: spellings(secrets), is_wrapped, ..Seen::default() },
+            seen: Seen { secrets: hidden(secrets), is_wrapped, ..Seen::default() },
             timeout_ms: wishes.timeout_ms,
             start_timeout_ms: wishes.start_timeout_ms,
             until,
@@ -93,7 +93,7 @@ impl<'k> Talk<'k> {
     pub(super) fn is_out_of_time(&mut self) -> bool {
         let is_out = self.keeper.now() >= self.until || self.keeper.stopped().is_some();
         if is_out {
-            self.seen.gave_up = Some("the time of --budget was used up");
+            self.seen.gave_up = Some(OUT_OF_TIME);
         }
         is_out
     }
