@@ -223,7 +223,8 @@ fn push_prose(out: &mut String, text: &str) {
         if index > 0 {
             out.append(" ");
         }
-        if word.contains(['@', '#']) || word.contains("://") {
+        let is_reference = |mark| word.contains(mark);
+        if word.contains(['@', '#']) || ["://", "www.", "GH-"].into_iter().any(is_reference) {
             out.append("<code>");
             push_word(out, word);
             out.append("</code>");
@@ -321,7 +322,7 @@ judged by 5 of 26 rules (--only)
 
     #[test]
     fn nothing_of_a_server_is_markdown() {
-        let bad = "`tick` <img src=x> @all | a\n# heading\r\n\u{1b}[2J \u{202e} #12 www. http://x &amp; **b** [l](u) \\";
+        let bad = "`tick` <img src=x> @all | a\n# heading\r\n\u{1b}[2J \u{202e} #12 (www.x.y GH-1 http://x &amp; **b** [l](u) \\";
         let mut report = sample();
         report.command = vec!["`a`".to_owned(), "@b/c".to_owned()];
         for result in &mut report.results {
@@ -329,7 +330,7 @@ judged by 5 of 26 rules (--only)
         }
         let text = print(&report);
         let expected = "found: \\`tick\\` &lt;img src=x&gt; <code>\\@all</code> \\| a \
-                        <code>\\#</code> heading \\[2J  <code>\\#12</code> www. \
+                        <code>\\#</code> heading \\[2J  <code>\\#12</code> <code>(www.x.y</code> <code>GH-1</code> \
                         <code>http\\://x</code> &amp;amp; \\*\\*b\\*\\* \\[l\\](u) \\\\<br>\n";
         assert!(text.contains(expected), "{text}");
         assert!(text.contains("\n'\\`a\\`' <code>\\@b/c</code>, era"), "{text}");
