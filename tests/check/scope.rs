@@ -73,6 +73,10 @@ fn scope_in_all_forms() -> Result<(), String> {
     let report = check("mute", &["--format", "json"])?.json()?;
     need!(report["rulesAsked"] == 26 && report["rulesKnown"] == 26, "{report}");
     let page = &check("legacy-strict", &[&["--format", "markdown"], &only[..]].concat())?.out;
+    let report = check("legacy-strict", &[&["--format", "sarif"], &only[..]].concat())?.json()?;
+    let notes = &report["runs"][0]["invocations"][0]["toolExecutionNotifications"];
+    need!(notes[0] == json!({"level": "warning", "message": {"text": told}}), "{notes}");
+    need!(notes.as_array().is_some_and(|notes| notes.len() == 3), "{notes}");
     let told_there = told.replace(':', "\\:");
     need!(page.contains(&told_there) && page.contains("no rule was judged"), "{page}");
     // On stderr, too, where the report goes elsewhere.

@@ -333,6 +333,7 @@ pub(super) mod tests {
         Report {
             verdict,
             reason,
+            notes: Vec::new(),
             results,
             server,
             sdk,

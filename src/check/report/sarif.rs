@@ -69,12 +69,17 @@ fn push_invocation(out: &mut String, report: &Report) {
     put(out, r#","startTimeUtc":"#, &utc(report.started_unix));
     put(out, r#","endTimeUtc":"#, &utc(end));
     put_number(out, r#","exitCode":"#, report.exit_code.into());
+    out.push_str(r#","toolExecutionNotifications":["#);
     if !is_done {
-        let fixed = r#","toolExecutionNotifications":[{"level":"error","message":{"text":"#;
-        put(out, fixed, &without_links(&report.reason));
-        out.push_str("}}]");
+        let fixed = r#"{"level":"error","message":{"text":"#;
+        put(next(out), fixed, &without_links(&report.reason));
+        out.push_str("}}");
     }
-    out.push_str("}]");
+    for note in &report.notes {
+        put(next(out), r#"{"level":"warning","message":{"text":"#, note);
+        out.push_str("}}");
+    }
+    out.push_str("]}]");
 }
 
 /// One finding, or a rule that could not be judged; nothing for what is well or does not apply.
@@ -258,7 +263,9 @@ mod tests {
         assert_eq!(results[0]["locations"], place);
         assert_eq!(results[1]["locations"][0]["logicalLocations"][0]["name"], "stdio");
         assert_eq!(run["properties"], json!({"verdict": "not-ready", "era": "legacy"}));
+        let note = json!([{"level": "warning", "message": {"text": "judged by 5"}}]);
         let invocation = json!([{"executionSuccessful": true, "exitCode": 1,
+            "toolExecutionNotifications": note,
             "startTimeUtc": "2026-07-28T10:11:12Z", "endTimeUtc": "2026-07-28T10:11:14Z"}]);
         assert_eq!(run["invocations"], invocation);
     }
