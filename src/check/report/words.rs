@@ -125,16 +125,15 @@ pub(super) fn why_not_ready(report: &Report) -> String {
     if !report.is_wrapped_run {
         return String::from("It was not tried behind mcp-uplift (--native-only).");
     }
-    let mut text = String::from("Errors when wrapped:");
-    let mut gap = ' ';
-    for result in report.wrapped_failures() {
-        text.push(gap);
-        if gap == ',' {
-            text.append(" ");
-        }
-        text.append(result.rule.id);
-        gap = ',';
+    let mut ids: Vec<_> = report.wrapped_failures().map(|result| result.rule.id).collect();
+    let mut text = String::from("Errors when wrapped: ");
+    if ids.is_empty() {
+        let is_open = |outcome: &Outcome| outcome.verdict == Verdict::Inconclusive;
+        let open = report.native(Verdict::Fail).filter(|r| r.wrapped.as_ref().is_some_and(is_open));
+        text = String::from("Not judged when wrapped: ");
+        ids.extend(open.map(|result| result.rule.id));
     }
+    text.append(&ids.join(", "));
     text
 }
 
