@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::model::{Era, Outcome, Overall, Owner, Report, RuleResult, Verdict};
+use super::model::{Era, Late, Outcome, Overall, Owner, Report, RuleResult, Verdict};
 use super::options::{FailOn, Options};
 use super::rules::{self, Rule};
 use super::secrets::{masked, masked_start};
-use super::seen::{Probe, Seen, seconds};
+use super::seen::{OUT_OF_TIME, Probe, Seen, seconds};
 use super::{NOT_READY, STDERR_BYTES, UNREACHABLE, judge, scope, sdk, uses};
 use crate::message::object::Object;
 use crate::message::value::string;
@@ -17,15 +17,25 @@ use crate::shell::How;
 const MORE_TIME: &str = "raise --start-timeout, or run the command once by hand so that nothing \
                          is left to download";
 
-/// Did any process answer, or live and write something?
+/// Did any process answer, or live and write something, and nothing else in all its time?
 pub(super) fn is_reachable(seen: &Seen) -> bool {
     let all_ended = seen.children.iter().all(|child| child.ended == How::ByItself);
-    seen.has_answered || (seen.has_written && !all_ended)
+    let had_its_time = seen.gave_up != Some(OUT_OF_TIME);
+    seen.has_answered || (seen.has_written && !all_ended && had_its_time)
 }
 
 pub(super) fn judged(seen: &Seen) -> Vec<(&'static Rule, Outcome)> {
     let judges = judge::JUDGES.iter();
-    judges.filter_map(|(id, judge)| Some((rules::find(id)?, judge(seen)))).collect()
+    judges.filter_map(|(id, judge)| Some((rules::find(id)?, in_time(seen, judge(seen))))).collect()
+}
+
+/// Marks what rests on a request without an answer where such a one was answered, but later.
+fn in_time(seen: &Seen, outcome: Outcome) -> Outcome {
+    let is_silence = outcome.evidence.last().is_some_and(|frame| frame.is_ours);
+    // Behind this program nothing is faster: what is late at all may be so there.
+    let is_meant = |method: &&str| seen.is_wrapped || *method == outcome.method;
+    let is_slow = is_silence && seen.slow.iter().any(is_meant);
+    Outcome { late: outcome.late.or(is_slow.then_some(Late::Answer)), ..outcome }
 }
 
 pub(super) fn is_wanted(options: &Options, rule: &Rule) -> bool {
@@ -37,7 +47,7 @@ pub(super) fn is_wanted(options: &Options, rule: &Rule) -> bool {
 pub(super) fn conclude(
     options: &Options,
     native: Seen,
-    wrapped: Option<Seen>,
+    mut wrapped: Option<Seen>,
     outcomes: Vec<(&'static Rule, Outcome)>,
 ) -> Report {
     let is_reachable = is_reachable(&native);
@@ -48,6 +58,9 @@ pub(super) fn conclude(
         .collect();
     let package = sdk::of_command(&words, options.launch.cwd.as_deref());
     let sdk = sdk::agreed(package, sdk::of_wire(&native.marks));
+    if let Some(wrapped) = &mut wrapped {
+        wrapped.slow.extend(&native.slow);
+    }
     let mut behind = wrapped.as_ref().map(judged).unwrap_or_default().into_iter();
     let mut results = Vec::new();
     for (rule, native) in outcomes.into_iter().filter(|_| is_reachable) {
@@ -55,12 +68,14 @@ pub(super) fn conclude(
         if !is_wanted(options, rule) {
             continue;
         }
-        let is_late = native.is_late;
+        let late = native.late;
+        let is_late = late.is_some();
         let owner = if is_late { Owner::Unknown } else { sdk::owner(rule, sdk.as_ref()) };
-        let fix = match native.verdict.is_finding() {
-            true if is_late => MORE_TIME.to_owned(),
-            true => sdk::fix(rule, sdk.as_ref(), owner),
-            false => String::new(),
+        let fix = match (native.verdict.is_finding(), late) {
+            (true, Some(Late::Start)) => MORE_TIME.to_owned(),
+            (true, Some(Late::Answer)) => "raise --timeout".to_owned(),
+            (true, None) => sdk::fix(rule, sdk.as_ref(), owner),
+            (false, _) => String::new(),
         };
         results.push(RuleResult { rule, native, wrapped, owner, fix });
     }
@@ -134,6 +149,9 @@ fn unreachable_reason(seen: &Seen, start_timeout_ms: u64) -> String {
             Some(status) => format!("the process ended with status {status}"),
             None => "the process was ended by a signal".to_owned(),
         },
+        None if seen.gave_up == Some(OUT_OF_TIME) => {
+            "the time of --budget was used up before anything was answered".to_owned()
+        }
         None if seen.was_mute_at_start => {
             let waited = seconds(start_timeout_ms);
             format!("the process never answered: nothing in {waited} s; {MORE_TIME}")
@@ -183,6 +201,7 @@ pub(super) fn mask(report: &mut Report, secrets: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::model::Frame;
 
     fn report(native: Verdict, wrapped: Verdict) -> Report {
         let outcome = |verdict| Outcome {
@@ -190,7 +209,7 @@ mod tests {
             found: String::new(),
             method: "",
             evidence: Vec::new(),
-            is_late: false,
+            late: None,
         };
         let result = RuleResult {
             rule: &rules::all()[0],
@@ -218,6 +237,26 @@ mod tests {
             duration_ms: 0,
             started_unix: 0,
             exit_code: 0,
+        }
+    }
+
+    #[test]
+    fn silence_beside_late_answers() {
+        let text = String::new();
+        let asked = Frame { child: 'A', ms: 0, is_ours: true, text, bytes: 0 };
+        let answer = Frame { is_ours: false, ..asked.clone() };
+        for (is_wrapped, slow, evidence, expected) in [
+            (false, &["ping"][..], vec![asked.clone()], None),
+            (true, &["ping"], vec![asked.clone()], Some(Late::Answer)),
+            (false, &["ping", "x"], vec![asked.clone()], Some(Late::Answer)),
+            (true, &["x"], vec![asked.clone(), answer], None),
+            (true, &[], vec![asked], None),
+            (true, &["x"], vec![], None),
+        ] {
+            let seen = Seen { is_wrapped, slow: slow.to_vec(), ..Seen::default() };
+            let (verdict, found) = (Verdict::Fail, String::new());
+            let outcome = Outcome { verdict, found, method: "x", evidence, late: None };
+            assert_eq!(in_time(&seen, outcome).late, expected, "{is_wrapped} {slow:?}");
         }
     }
 

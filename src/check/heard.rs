@@ -29,7 +29,7 @@ impl Talk<'_> {
                 self.was_cut_off = true;
                 // Its answer may be among what is still heard.
                 if let Some(open) = open {
-                    self.spend(open, false);
+                    self.spend(open, "", false);
                 }
                 self.end(0);
                 return Found::Nothing;
@@ -105,13 +105,14 @@ impl Talk<'_> {
             self.closed_stream = None;
             return Found::Nothing;
         }
-        let spent = child.spent.iter_mut().find(|(spent, _)| !is_open && is(spent));
-        if let Some((spent, is_answered)) = spent {
+        if let Some(spent) = child.spent.iter_mut().find(|spent| !is_open && is(&spent.id)) {
             // A late answer is nobody's fault; a second one is.
-            // Ids are counted from there.
-            self.seen.was_answered_late |= !*is_answered && spent == "1";
-            if std::mem::replace(is_answered, true) {
+            if std::mem::replace(&mut spent.is_answered, true) {
                 keep(&mut self.seen.wrong_ids, Some(frame.clone()));
+            } else if spent.id == "1" {
+                self.seen.was_answered_late = true; // ids are counted from there
+            } else {
+                self.seen.slow.push(spent.method);
             }
             return Found::Nothing;
         }

@@ -52,8 +52,17 @@ pub struct Outcome {
     pub method: &'static str,
     /// The frames that show it.
     pub evidence: Vec<Frame>,
-    /// It came to this because the process had not started in time, and shows no more than that.
-    pub is_late: bool,
+    /// It came to this because something came too late, and shows no more than that.
+    pub late: Option<Late>,
+}
+
+/// What came when its time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Late {
+    /// The first answer of a process.
+    Start,
+    /// Another answer.
+    Answer,
 }
 
 /// One line on its way to or from a child.

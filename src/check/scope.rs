@@ -1,9 +1,9 @@
 //! What a verdict is worth: how many rules it rests on, and what it says nothing of.
 
-use super::model::{Era, Outcome, Overall, Report, RuleResult, Verdict};
+use super::model::{Era, Late, Outcome, Overall, Report, Verdict};
 use super::options::Wishes;
 use super::rules;
-use super::seen::seconds;
+use super::seen::{OUT_OF_TIME, seconds};
 
 /// What is said directly behind the verdict, one line each: a good one may be so for want of
 /// questions.
@@ -19,13 +19,24 @@ pub(super) fn notes(wishes: &Wishes, report: &Report) -> Vec<String> {
             "judged by {asked} of {known} rules ({by}): nothing is said of the others"
         ));
     }
-    if report.results.iter().any(|result| result.native.is_late) {
+    let count = report.results.iter().filter(|result| result.native.found == OUT_OF_TIME).count();
+    if count > 0 {
+        notes.push(format!("rules not judged because the time of --budget was used up: {count}"));
+    }
+    if is_any(report, |outcome| outcome.late == Some(Late::Start)) {
         let had = seconds(wishes.start_timeout_ms);
         notes.push(format!(
             "a process wrote nothing in the {had} s that it had to start: raise --start-timeout"
         ));
     }
-    if !report.results.iter().any(is_judged) {
+    if is_any(report, |outcome| outcome.late == Some(Late::Answer)) {
+        let had = seconds(wishes.timeout_ms);
+        notes.push(format!(
+            "an answer came when the {had} s that it had were over: raise --timeout"
+        ));
+    }
+    let is_known = |verdict| !matches!(verdict, Verdict::Skip | Verdict::Inconclusive);
+    if !is_any(report, |outcome| is_known(outcome.verdict)) {
         notes.push("no rule was judged".to_owned());
     }
     let is_asked = |id| report.results.iter().any(|result| result.rule.id == id);
@@ -47,9 +58,8 @@ fn narrowed_by(wishes: &Wishes) -> &'static str {
     }
 }
 
-/// Did it pass or fail, in any column?
-fn is_judged(result: &RuleResult) -> bool {
-    let is_known =
-        |outcome: &Outcome| !matches!(outcome.verdict, Verdict::Skip | Verdict::Inconclusive);
-    is_known(&result.native) || result.wrapped.as_ref().is_some_and(is_known)
+/// Is there such an outcome, in any column?
+fn is_any(report: &Report, is_meant: impl Fn(&Outcome) -> bool) -> bool {
+    let mut results = report.results.iter();
+    results.any(|result| is_meant(&result.native) || result.wrapped.as_ref().is_some_and(&is_meant))
 }

@@ -205,6 +205,8 @@ pub(super) struct Seen {
     pub(super) was_heard_at_start: bool,
     /// The answer to a first request came when that time was over.
     pub(super) was_answered_late: bool,
+    /// Methods of other requests whose answers came late.
+    pub(super) slow: Vec<&'static str>,
     /// Something was written, answer or not.
     pub(super) has_written: bool,
     /// Time or replacements were used up.

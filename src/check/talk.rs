@@ -31,8 +31,14 @@ pub(super) struct Child {
     number: u64,
     /// It wrote something.
     pub(super) has_written: bool,
-    /// Ids for which nobody waits any more, and whether they were answered.
-    pub(super) spent: Vec<(String, bool)>,
+    pub(super) spent: Vec<Spent>,
+}
+
+/// A request for which nobody waits any more.
+pub(super) struct Spent {
+    pub(super) id: String,
+    pub(super) method: &'static str,
+    pub(super) is_answered: bool,
 }
 
 /// Talks to one child after the other, and notes what it sees.
@@ -263,17 +269,17 @@ impl<'k> Talk<'k> {
         let reply = match found {
             Found::Answer(frame, reply) => {
                 frames.push(frame);
-                self.spend(&id, true);
+                self.spend(&id, method, true);
                 reply
             }
             Found::Acknowledged(frame, params) => {
                 frames.push(frame);
-                self.spend(&id, false);
+                self.spend(&id, method, false);
                 acknowledged = Some(params);
                 Reply::Silence(waits_ms)
             }
             Found::Nothing => {
-                self.spend(&id, false);
+                self.spend(&id, method, false);
                 // Who was not given the time of others did not fail to answer.
                 if self.child.is_some() && waits_ms < patience_ms && self.is_out_of_time() {
                     return None;
@@ -328,9 +334,9 @@ impl<'k> Talk<'k> {
         if is_first { self.start_timeout_ms } else { self.timeout_ms }
     }
 
-    pub(super) fn spend(&mut self, id: &str, is_answered: bool) {
+    pub(super) fn spend(&mut self, id: &str, method: &'static str, is_answered: bool) {
         if let Some(child) = &mut self.child {
-            child.spent.push((id.to_owned(), is_answered));
+            child.spent.push(Spent { id: id.to_owned(), method, is_answered });
         }
     }
 

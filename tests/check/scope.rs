@@ -21,6 +21,9 @@ pub(crate) const CHECKS: &[Check] = &[
     ("output-is-opened-first", output_is_opened_first),
     ("output-is-kept", output_is_kept),
     ("output-of-others", output_of_others),
+    ("late-answers", late_answers),
+    ("late-when-wrapped", late_when_wrapped),
+    ("budget-used-up", budget_used_up),
 ];
 
 /// Wherever its lines were broken.
@@ -70,13 +73,13 @@ fn scope_in_all_forms() -> Result<(), String> {
     need!(report["notes"].as_array().is_some_and(|notes| notes.len() == 3), "{report}");
     let report = check("modern", &["--format", "json"])?.json()?;
     need!(report["rulesAsked"] == 26 && report["notes"] == json!([]), "{report}");
-    let report = check("mute", &["--format", "json"])?.json()?;
-    need!(report["rulesAsked"] == 26 && report["rulesKnown"] == 26, "{report}");
-    let page = &check("legacy-strict", &[&["--format", "markdown"], &only[..]].concat())?.out;
     let report = check("legacy-strict", &[&["--format", "sarif"], &only[..]].concat())?.json()?;
     let notes = &report["runs"][0]["invocations"][0]["toolExecutionNotifications"];
     need!(notes[0] == json!({"level": "warning", "message": {"text": told}}), "{notes}");
     need!(notes.as_array().is_some_and(|notes| notes.len() == 3), "{notes}");
+    let report = check("mute", &["--format", "json"])?.json()?;
+    need!(report["rulesAsked"] == 26 && report["rulesKnown"] == 26, "{report}");
+    let page = &check("legacy-strict", &[&["--format", "markdown"], &only[..]].concat())?.out;
     let told_there = told.replace(':', "\\:");
     need!(page.contains(&told_there) && page.contains("no rule was judged"), "{page}");
     // On stderr, too, where the report goes elsewhere.
@@ -277,5 +280,51 @@ fn others_in(folder: &Work) -> Result<(), String> {
     let run = running.finish();
     need!(run.status == Some(0), "exit {:?}: {}", run.status, run.err);
     need!(read().starts_with("mcp-uplift check"), "no report: {:?}", read());
+    Ok(())
+}
+
+/// It takes longer to answer than it may: that is said, and nobody else is blamed.
+fn late_answers() -> Result<(), String> {
+    let report = check("late-unknown", &["--format", "json"])?.json()?;
+    let native = &rule(&report, "RDY108")["native"];
+    need!(native["verdict"] == "fail", "{native}");
+    need!(native["fix"] == "raise --timeout" && native["owner"] == "unknown", "{native}");
+    let told = "an answer came when the 1 s that it had were over: raise --timeout";
+    need!(report["notes"] == json!([told]), "{}", report["notes"]);
+    let page = &check("late-unknown", &["--format", "markdown"])?.out;
+    need!(page.contains("a longer --timeout"), "{page}");
+    // Whoever never answers is not late.
+    let report = check("ignores-unknown", &["--format", "json"])?.json()?;
+    let native = &rule(&report, "RDY108")["native"];
+    need!(native["fix"] != "raise --timeout", "{native}");
+    need!(report["notes"] == json!([]), "{}", report["notes"]);
+    Ok(())
+}
+
+/// The bridge has a little less time for a server to start: no fault of the bridge.
+fn late_when_wrapped() -> Result<(), String> {
+    let flags = ["--wrapped", "--start-timeout", "1650"];
+    let text = words(&start("slow-start", false, &flags)?.finish().out);
+    need!(!text.contains("a bug of mcp-uplift"), "{text}");
+    need!(text.contains("wrapped not started in time: "), "{text}");
+    need!(text.contains(" that it had to start: raise --start-timeout"), "{text}");
+    Ok(())
+}
+
+/// What there was no time for is said below a verdict; without an answer there is none.
+fn budget_used_up() -> Result<(), String> {
+    let report = check("ignores-unknown", &["--format", "json", "--budget", "1500"])?.json()?;
+    let note = report["notes"][0].as_str().unwrap_or_default();
+    let rules = report["rules"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_meant = |rule: &&Value| rule["native"]["found"] == "the time of --budget was used up";
+    let count = rules.iter().filter(is_meant).count();
+    let told = format!("rules not judged because the time of --budget was used up: {count}");
+    need!(count > 3 && note == told, "{note}: {}", report["rules"]);
+    for mode in ["mute", "garbage"] {
+        let run = check(mode, &["--budget", "800"])?;
+        need!(run.status == Some(2), "{mode}: exit {:?}: {}", run.status, run.out);
+        let told = "UNREACHABLE the time of --budget was used up before anything was answered";
+        need!(words(&run.out).contains(told), "{mode}: {}", run.out);
+    }
     Ok(())
 }

@@ -3,7 +3,7 @@
 mod calls;
 mod probes;
 
-use super::model::{Era, Frame, Gone, Outcome, Verdict};
+use super::model::{Era, Frame, Gone, Late, Outcome, Verdict};
 use super::secrets::clean;
 use super::seen::{CallSeen, Listing, Probe, Reply, Seen};
 use crate::message::list;
@@ -54,7 +54,7 @@ pub(super) const JUDGES: [(&str, Judge); 26] = [
 /// Small functions, and never copied into their many callers: the program is to stay small.
 #[inline(never)]
 fn outcome(verdict: Verdict, found: &str) -> Outcome {
-    Outcome { verdict, found: found.to_owned(), method: "", evidence: Vec::new(), is_late: false }
+    Outcome { verdict, found: found.to_owned(), method: "", evidence: Vec::new(), late: None }
 }
 
 fn pass() -> Outcome {
@@ -87,7 +87,7 @@ fn said(probe: &Probe, verdict: Verdict, before: &str) -> Outcome {
 
 /// The outcome of a first request, marked where the process had not started by then.
 fn late(seen: &Seen, probe: &Probe, outcome: Outcome) -> Outcome {
-    Outcome { is_late: seen.is_late(probe), ..outcome }
+    Outcome { late: seen.is_late(probe).then_some(Late::Start), ..outcome }
 }
 
 /// An outcome that some lines show.

@@ -257,7 +257,7 @@ pub(super) mod tests {
 
     fn outcome(verdict: Verdict, found: &str) -> Outcome {
         let (found, evidence) = (found.to_owned(), Vec::new());
-        Outcome { verdict, found, method: "", evidence, is_late: false }
+        Outcome { verdict, found, method: "", evidence, late: None }
     }
 
     fn result(id: &str, verdict: Verdict, found: &str) -> RuleResult {

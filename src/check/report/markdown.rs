@@ -4,7 +4,7 @@ use super::lines::{Append as _, command};
 use super::words::{
     Tally, is_shown, push_because, push_count, seconds, shown_verdict, wrapped_note,
 };
-use crate::check::model::{Overall, Owner, Report, RuleResult, Verdict};
+use crate::check::model::{Late, Overall, Owner, Report, RuleResult, Verdict};
 use crate::check::rules::SPEC;
 use crate::check::secrets::clean;
 use crate::shell::is_unsafe;
@@ -121,8 +121,10 @@ fn push_table(out: &mut String, shown: &[&RuleResult], has_wrapped: bool) {
 /// Who mends it, in the words of the table.
 fn fixed_by(result: &RuleResult) -> &'static str {
     let fails_wrapped = result.wrapped.as_ref().is_some_and(|w| w.verdict == Verdict::Fail);
-    if result.native.is_late {
-        return "a longer --start-timeout";
+    match result.native.late {
+        Some(Late::Start) => return "a longer --start-timeout",
+        Some(Late::Answer) => return "a longer --timeout",
+        None => {}
     }
     match (result.native.verdict.is_finding(), result.owner) {
         (true, Owner::Sdk) => "SDK upgrade",

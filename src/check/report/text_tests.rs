@@ -34,7 +34,7 @@ pub(in crate::check::report) fn outcome(verdict: Verdict, found: &str) -> Outcom
         text: format!("{{\"x\":\"\u{1b}[2Jé{}\"}}", "x".repeat(400)),
         bytes: 420,
     }];
-    Outcome { verdict, found: found.to_owned(), method: "tools/list", evidence, is_late: false }
+    Outcome { verdict, found: found.to_owned(), method: "tools/list", evidence, late: None }
 }
 
 fn result(rule: &'static Rule, native: Outcome, wrapped: Outcome) -> RuleResult {

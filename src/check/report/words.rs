@@ -230,11 +230,11 @@ pub(super) fn wrapped_note(result: &RuleResult) -> String {
     let Some(wrapped) = &result.wrapped else { return text };
     let is_news = wrapped.found != result.native.found && !wrapped.found.is_empty();
     match wrapped.verdict {
-        Verdict::Fail if is_native(result, Verdict::Fail) => {
-            text.append(if wrapped.is_late {
-                "not started in time"
-            } else {
-                "not cured by wrapping"
+        Verdict::Fail if is_native(result, Verdict::Fail) || wrapped.late.is_some() => {
+            text.append(match wrapped.late {
+                Some(Late::Start) => "not started in time",
+                Some(Late::Answer) => "not answered in time",
+                None => "not cured by wrapping",
             });
             if is_news {
                 text.append(": ");
