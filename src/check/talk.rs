@@ -115,7 +115,7 @@ impl<'k> Talk<'k> {
         }
         let id = letter.unwrap_or_else(|| {
             let id = self.next_child;
-            self.next_child = char::from_u32(u32::from(id) + 1).unwrap_or('Z');
+            self.next_child = letter_behind(id);
             id
         });
         match self.keeper.start(self.launch) {
@@ -357,5 +357,29 @@ impl<'k> Talk<'k> {
                 Heard::Nothing | Heard::Stopped => return Found::Nothing,
             }
         }
+    }
+}
+
+/// The next name of a process. Whoever has more than there are letters has several of the last one.
+fn letter_behind(letter: char) -> char {
+    match letter {
+        'Z' => 'a',
+        'z' => 'z',
+        _ => char::from_u32(u32::from(letter) + 1).unwrap_or('z'),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn processes_have_letters() {
+        let mut letter = 'E';
+        for _ in 0..200 {
+            assert!(letter.is_ascii_alphabetic(), "{letter:?}");
+            letter = letter_behind(letter);
+        }
+        assert_eq!((letter_behind('E'), letter_behind('Z'), letter), ('F', 'a', 'z'));
     }
 }
