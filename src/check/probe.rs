@@ -28,7 +28,8 @@ const MOST_REPLACEMENTS: usize = 6;
 /// Pages of a list that are read.
 const MOST_PAGES: usize = 20;
 
-/// Items of a list after which no further page is read.
+/// Items of a list that are kept, but for one that shows that there are more; behind them no further
+/// page is read.
 const MOST_ITEMS: usize = 10_000;
 
 /// Bytes of an item's name above which its sum stands for it: names are compared and never shown.
@@ -225,7 +226,8 @@ impl Column<'_> {
             known.extend(more);
             cursor = cursor_of(&page);
         }
-        let is_whole = cursor.is_none();
+        let is_whole =
+            cursor.is_none() && names.as_ref().is_none_or(|names| names.len() <= MOST_ITEMS);
         let mut listing = Listing { probe: probe.bounded(), names, is_whole, has_tasks };
         // A server need not have templates, and says so in its own way.
         if list.member == "resourceTemplates"
@@ -532,7 +534,7 @@ fn names_of(probe: &Probe, list: &List) -> Option<Vec<String>> {
         let item = Object::parse(item).unwrap_or_default();
         known_as(&item.string(list.name).unwrap_or_default())
     };
-    Some(items.take(MOST_ITEMS).map(name).collect())
+    Some(items.take(MOST_ITEMS + 1).map(name).collect())
 }
 
 /// What stands for a name.

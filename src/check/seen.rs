@@ -132,7 +132,7 @@ pub(super) struct Listing {
     pub(super) probe: Probe,
     /// Names or URIs in their order; `None` where it did not answer with its array.
     pub(super) names: Option<Vec<String>>,
-    /// All pages of it were read.
+    /// All items of it are known.
     pub(super) is_whole: bool,
     /// A tool may be run as a task of 2025-11-25.
     pub(super) has_tasks: bool,

@@ -159,6 +159,10 @@ fn absent_tool() -> Result<(), String> {
     let many = check("shuffled", &["--format", "json", "--call", "get_time={}"])?.json()?;
     let found = rule(&many, "RDY112")["native"]["found"].as_str().unwrap_or_default();
     need!(found.ends_with(", ... (97 in all)") && found.len() < 120, "{found}");
+    // So many names are not kept.
+    let run = check("many-tools", &["--call", "t10000={}"])?;
+    need!(!run.out.contains("no tool"), "{}", run.out);
+    need!(run.notes.lines("called") == ["t10000"], "not called: {}", run.out);
     // Of a list that has no end nobody knows what is not in it.
     let run = check("paginated-endless", &["--call", "get_time={}"])?;
     need!(!run.out.contains("no tool 'get_time'"), "{}", run.out);
