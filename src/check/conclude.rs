@@ -6,7 +6,7 @@ use super::model::{Era, Late, Outcome, Overall, Owner, Report, RuleResult, Verdi
 use super::options::{FailOn, Options};
 use super::rules::{self, Rule};
 use super::secrets::{masked, masked_start};
-use super::seen::{OUT_OF_TIME, Probe, Seen, seconds};
+use super::seen::{OUT_OF_TIME, Probe, Reply, Seen, seconds};
 use super::{NOT_READY, STDERR_BYTES, UNREACHABLE, judge, scope, sdk, uses};
 use crate::message::object::Object;
 use crate::message::value::string;
@@ -60,6 +60,9 @@ pub(super) fn conclude(
     let sdk = sdk::agreed(package, sdk::of_wire(&native.marks));
     if let Some(wrapped) = &mut wrapped {
         wrapped.slow.extend(&native.slow);
+        wrapped.shakes_no_hands = native.initialize.as_ref().is_some_and(|probe| {
+            matches!(probe.reply, Reply::Silence(_)) && native.lateness(probe).is_none()
+        });
     }
     let mut behind = wrapped.as_ref().map(judged).unwrap_or_default().into_iter();
     let mut results = Vec::new();
@@ -74,7 +77,7 @@ pub(super) fn conclude(
         let fix = match (native.verdict.is_finding(), late) {
             (true, Some(Late::Start)) => MORE_TIME.to_owned(),
             (true, Some(Late::Answer)) => "raise --timeout".to_owned(),
-            (true, None) => sdk::fix(rule, sdk.as_ref(), owner),
+            (true, Some(Late::Handshake) | None) => sdk::fix(rule, sdk.as_ref(), owner),
             (false, _) => String::new(),
         };
         results.push(RuleResult { rule, native, wrapped, owner, fix });

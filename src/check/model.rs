@@ -63,6 +63,8 @@ pub enum Late {
     Start,
     /// Another answer.
     Answer,
+    /// That to `initialize`, which is the first request behind this program. Alone it never came either.
+    Handshake,
 }
 
 /// One line on its way to or from a child.

@@ -1,7 +1,7 @@
 //! What was seen of a server in one column: the raw material of the rules.
 
 use super::excerpt::excerpt;
-use super::model::{ChildNote, Era, Feature, Frame, tenths};
+use super::model::{ChildNote, Era, Feature, Frame, Late, tenths};
 use super::sdk::Marks;
 use super::secrets::{clean, masked_start};
 use crate::message::object::Object;
@@ -207,6 +207,8 @@ pub(super) struct Seen {
     pub(super) was_answered_late: bool,
     /// Methods of other requests whose answers came late.
     pub(super) slow: Vec<&'static str>,
+    /// Alone it left `initialize` unanswered, although it had started.
+    pub(super) shakes_no_hands: bool,
     /// Something was written, answer or not.
     pub(super) has_written: bool,
     /// Time or replacements were used up.
@@ -254,11 +256,15 @@ impl Seen {
 
     /// Did this first request find a process that was still starting? Who was silent at first and
     /// answers others in time merely ignores it.
-    pub(super) fn is_late(&self, first: &Probe) -> bool {
+    pub(super) fn lateness(&self, first: &Probe) -> Option<Late> {
         let starts_late =
             self.was_answered_late || (self.was_mute_at_start && !self.was_heard_at_start);
         let is_silent = matches!(first.reply, Reply::Silence(_));
-        (is_silent && starts_late) || first.is_unstarted()
+        match first.is_unstarted() {
+            true if self.shakes_no_hands => Some(Late::Handshake),
+            true => Some(Late::Start),
+            false => (is_silent && starts_late).then_some(Late::Start),
+        }
     }
 
     /// A text of the server's as it may be shown.

@@ -23,6 +23,7 @@ pub(crate) const CHECKS: &[Check] = &[
     ("output-of-others", output_of_others),
     ("late-answers", late_answers),
     ("late-when-wrapped", late_when_wrapped),
+    ("no-handshake", no_handshake),
     ("budget-used-up", budget_used_up),
 ];
 
@@ -312,6 +313,16 @@ fn late_when_wrapped() -> Result<(), String> {
     need!(!text.contains("a bug of mcp-uplift"), "{text}");
     need!(text.contains("wrapped not started in time: "), "{text}");
     need!(text.contains(" that it had to start: raise --start-timeout"), "{text}");
+    Ok(())
+}
+
+/// Whoever leaves initialize unanswered starts in time: neither its time nor the bridge is to blame.
+fn no_handshake() -> Result<(), String> {
+    let flags = ["--wrapped", "--start-timeout", "1000"];
+    let text = words(&check("initialize-ignored", &flags)?.out);
+    need!(text.contains("it never answers initialize: "), "{text}");
+    need!(!text.contains("raise --start-timeout"), "{text}");
+    need!(!text.contains("a bug of mcp-uplift"), "{text}");
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 mod calls;
 mod probes;
 
-use super::model::{Era, Frame, Gone, Late, Outcome, Verdict};
+use super::model::{Era, Frame, Gone, Outcome, Verdict};
 use super::secrets::clean;
 use super::seen::{CallSeen, Listing, Probe, Reply, Seen};
 use crate::message::list;
@@ -87,7 +87,7 @@ fn said(probe: &Probe, verdict: Verdict, before: &str) -> Outcome {
 
 /// The outcome of a first request, marked where the process had not started by then.
 fn late(seen: &Seen, probe: &Probe, outcome: Outcome) -> Outcome {
-    Outcome { late: seen.is_late(probe).then_some(Late::Start), ..outcome }
+    Outcome { late: seen.lateness(probe), ..outcome }
 }
 
 /// An outcome that some lines show.
@@ -148,7 +148,7 @@ fn stands_alone(seen: &Seen) -> Outcome {
         return fault;
     }
     if !lists_alone {
-        if let Some(list) = alone.filter(|list| seen.is_late(&list.probe)) {
+        if let Some(list) = alone.filter(|list| seen.lateness(&list.probe).is_some()) {
             return late(seen, &list.probe, said(&list.probe, Verdict::Fail, ""));
         }
         if works(seen.plain.as_ref()) || works(seen.enveloped.as_ref()) {

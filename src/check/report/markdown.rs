@@ -124,7 +124,7 @@ fn fixed_by(result: &RuleResult) -> &'static str {
     match result.native.late {
         Some(Late::Start) => return "a longer --start-timeout",
         Some(Late::Answer) => return "a longer --timeout",
-        None => {}
+        Some(Late::Handshake) | None => {}
     }
     match (result.native.verdict.is_finding(), result.owner) {
         (true, Owner::Sdk) => "SDK upgrade",

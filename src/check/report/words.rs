@@ -234,6 +234,7 @@ pub(super) fn wrapped_note(result: &RuleResult) -> String {
             text.append(match wrapped.late {
                 Some(Late::Start) => "not started in time",
                 Some(Late::Answer) => "not answered in time",
+                Some(Late::Handshake) => "it never answers initialize",
                 None => "not cured by wrapping",
             });
             if is_news {
