@@ -125,14 +125,28 @@ fn read_filter(raw: Option<&str>) -> Result<Filter, String> {
     };
     if let Some(raw) = wanted.get("resourceSubscriptions") {
         let wrong = "notifications.resourceSubscriptions must be an array of strings";
-        for item in list::array(raw).ok_or(wrong)? {
-            let uri = string(item).ok_or(wrong)?.into_owned();
-            if !filter.uris.contains(&uri) {
-                filter.uris.push(uri);
-            }
-        }
+        let uris = list::array(raw).ok_or(wrong)?.map(string).collect::<Option<Vec<_>>>();
+        filter.uris = each_once(&uris.ok_or(wrong)?);
     }
     Ok(filter)
+}
+
+/// Leaves out what came before. A line has room for a million of them, so they are not compared each
+/// with each.
+fn each_once(uris: &[Cow<'_, str>]) -> Vec<String> {
+    let mut names: Vec<_> = uris.iter().map(|uri| Cow::Borrowed(&**uri)).zip(0..).collect();
+    list::sort_by_name(&mut names);
+    let mut is_new = vec![true; names.len()];
+    for pair in names.windows(2) {
+        if let [(first, _), (second, at)] = pair
+            && first == second
+            && let Some(is_new) = is_new.get_mut(*at)
+        {
+            *is_new = false;
+        }
+    }
+    let is_new = uris.iter().zip(is_new).filter(|(_, is_new)| *is_new);
+    is_new.map(|(uri, _)| uri.to_string()).collect()
 }
 
 impl Filter {
@@ -218,5 +232,20 @@ mod tests {
         let mut out = String::new();
         filter.write(&mut out);
         assert_eq!(out, r#"{"promptsListChanged":true,"resourceSubscriptions":["a","b"]}"#);
+    }
+
+    /// Nobody else is served meanwhile: half a million must not take half an hour.
+    #[test]
+    fn many_uris_are_read_in_time() {
+        let many: Vec<_> = (0..500_000).map(|n| format!("\"{}\"", n % 400_000)).collect();
+        let text =
+            format!(r#"{{"notifications":{{"resourceSubscriptions":[{}]}}}}"#, many.join(","));
+        let (told, read) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let filter = filter(&Object::parse(&text).unwrap()).unwrap();
+            told.send((filter.uris.len(), filter.uris[399_999].clone()))
+        });
+        let uris = read.recv_timeout(std::time::Duration::from_secs(20));
+        assert_eq!(uris, Ok((400_000, "399999".to_owned())));
     }
 }
