@@ -117,15 +117,17 @@ impl Bridge {
 
     /// There will be no server: streams end, too (G13, G14).
     fn fail_for_good(&mut self, why: &str) {
-        self.close_streams();
         self.fail_waiting(why);
+        self.close_streams();
+        self.upstream.is_wanted = false;
     }
 
     /// Refuses everything that waits for a server (C3). The next request starts another, and open
     /// streams want one in any case.
     pub(super) fn fail_waiting(&mut self, why: &str) {
-        self.upstream.is_wanted = !self.listen.streams.is_empty();
         let refusal = Refusal::UpstreamUnavailable(why.to_owned());
+        self.refuse_opening(&refusal);
+        self.upstream.is_wanted = !self.listen.streams.is_empty();
         for held in std::mem::take(&mut self.front.held) {
             self.refuse(held.leg, &refusal);
         }

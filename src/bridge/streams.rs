@@ -168,17 +168,22 @@ impl Bridge {
         }
     }
 
+    /// Refuses the streams that were not acknowledged: nothing may come before that, not even their
+    /// end (G4), and they wait for a server like any other request.
+    pub(super) fn refuse_opening(&mut self, refusal: &Refusal) {
+        let is_open = |_: &Id, stream: &Stream| !matches!(stream.stage, Stage::Opening(_));
+        for (id, _) in self.listen.streams.take_unless(is_open) {
+            self.front.leave(&id);
+            self.refuse_line(Some(&id), refusal);
+        }
+    }
+
     /// Ends all streams in order: their requests get their results (G13).
     pub(super) fn close_streams(&mut self) {
+        self.refuse_opening(&Refusal::UpstreamUnavailable("the stream was not open yet".into()));
         let identity = self.upstream.identity().to_owned();
         while let Some((id, mut stream)) = self.listen.streams.pop_first() {
             self.front.leave(&id);
-            if let Stage::Opening(_) = stream.stage {
-                // Nothing may come before the acknowledgement, not even the end (G4).
-                let refusal = Refusal::UpstreamUnavailable("the stream was not open yet".into());
-                self.refuse_line(Some(&id), &refusal);
-                continue;
-            }
             for (topic, params) in stream.take_kept() {
                 self.tell_client(wire::notification(topic.method(), &params));
             }
