@@ -145,7 +145,7 @@ impl Bridge {
     pub(super) fn server_overlong(&mut self) {
         self.say(Level::Warning, "a line of the server was longer than --max-line-bytes; dropped");
         let refusal = Refusal::InvalidMessage("it is longer than --max-line-bytes".into());
-        self.refuse_relayed(&refusal);
+        self.fail_relayed(&refusal);
         self.refuse_passed(&refusal);
         let calls: Vec<_> = self
             .lane

@@ -24,6 +24,8 @@ pub(super) const NO_LEGACY_CLIENT: &str = "the server speaks only 2026-07-28 and
 pub(super) struct Relay {
     /// Requests of the client that are not answered.
     open: Vec<Id>,
+    /// Those that we answered ourselves and the server may answer yet, oldest first.
+    paid: VecDeque<Id>,
     /// Lines that wait for the process.
     waiting: VecDeque<String>,
     /// The client's `initialize`, and the version it asked for, until it is answered.
@@ -53,6 +55,12 @@ impl Relay {
             .or_else(|| self.open.iter().position(|open| same_value(open.text(), id)))?;
         Some(self.open.swap_remove(at))
     }
+
+    /// Was this request answered already, by us? Once: what else the server says is its own affair.
+    fn is_paid(&mut self, id: &str) -> bool {
+        let at = self.paid.iter().position(|paid| same_value(paid.text(), id));
+        at.and_then(|at| self.paid.remove(at)).is_some()
+    }
 }
 
 impl Bridge {
@@ -63,6 +71,7 @@ impl Bridge {
     pub(super) fn open_relay(&mut self, id: Id, requested: Option<String>, line: String) {
         self.relay = Some(Relay {
             open: vec![id.clone()],
+            paid: VecDeque::new(),
             waiting: VecDeque::new(),
             version: requested.clone().unwrap_or_default(),
             opening: Some((id, requested)),
@@ -182,8 +191,9 @@ impl Bridge {
 
     /// A line of the server: a message, or a batch with at least one.
     pub(super) fn relay_server_line(&mut self, text: String, ended: bool) {
-        let mut passes = false;
+        let (mut passes, mut is_noise) = (false, true);
         wire::from_server(&text, &mut |message| {
+            is_noise &= matches!(message, FromServer::Noise);
             passes |= match message {
                 FromServer::Noise => false,
                 FromServer::Request(..) | FromServer::Notification(..) => true,
@@ -192,7 +202,7 @@ impl Bridge {
         });
         if passes {
             self.tell_client(with_line_feed(text));
-        } else if ended && self.relay.is_some() {
+        } else if ended && is_noise {
             self.say_noise(&text);
         }
     }
@@ -200,7 +210,8 @@ impl Bridge {
     /// Books an answer; false when it must not pass because the client gets another.
     fn relay_response(&mut self, id: Option<&str>, outcome: &Result<Body<'_>, Body<'_>>) -> bool {
         let Some(relay) = &mut self.relay else { return false };
-        let Some(closed) = id.and_then(|id| relay.close(id)) else { return true };
+        let Some(id) = id else { return true };
+        let Some(closed) = relay.close(id) else { return !relay.is_paid(id) };
         if relay.opening.as_ref().is_none_or(|(opening, _)| *opening != closed) {
             return true;
         }
@@ -232,6 +243,18 @@ impl Bridge {
         } else {
             self.upstream.phase = Phase::Fresh;
         }
+    }
+
+    /// What is unanswered fails, and the server goes on (R): its answers, should they come after all,
+    /// are not wanted any more.
+    pub(super) fn fail_relayed(&mut self, refusal: &Refusal) {
+        let most = self.settings.limits.in_flight;
+        if let Some(relay) = &mut self.relay {
+            // One of them never comes, each time: those of long ago are forgotten.
+            relay.paid.drain(..relay.paid.len().saturating_sub(most));
+            relay.paid.extend(relay.open.iter().cloned());
+        }
+        self.refuse_relayed(refusal);
     }
 
     /// What is unanswered will not be answered by the server; nor will what waits be sent.

@@ -13,6 +13,8 @@ use super::{Check, Ledger, Mode, broken, ensure};
 pub(super) struct Relay {
     /// Requests of the client that are not answered.
     open: Vec<String>,
+    /// Those that failed with a lost line of the server, which may answer them yet, oldest first.
+    paid: Vec<String>,
     /// Lines that have to go up, in this order.
     up: VecDeque<Vec<u8>>,
     /// The line that must go down in this event.
@@ -77,10 +79,20 @@ impl Ledger {
 
     pub(super) fn relay_server(&mut self, told: &[Told], bytes: &[u8]) {
         self.relay_forgets();
+        // A second answer, which is none of the client's; and one to what is long forgotten.
+        let (mut seconds, mut may_be_seconds) = (0, 0);
         for told in told {
             if let Told::Reply(id, reply) = told {
                 let id = id.to_string();
                 if *reply == Reply::Broken {
+                    continue;
+                }
+                let paid = self.relay.paid.iter().position(|paid| *paid == id);
+                if let Some(at) = paid.filter(|_| !self.relay.open.contains(&id)) {
+                    let age = self.relay.paid.len() - at;
+                    let is_known = age <= self.settings.limits.in_flight;
+                    *(if is_known { &mut seconds } else { &mut may_be_seconds }) += 1;
+                    self.relay.paid.remove(at);
                     continue;
                 }
                 if self.relay.opening.as_ref() == Some(&id) {
@@ -95,7 +107,11 @@ impl Ledger {
             }
         }
         let is_noise = |told: &Told| matches!(told, Told::Noise | Told::Reply(_, Reply::Broken));
-        if told.iter().all(is_noise) {
+        let noise = told.iter().filter(|told| is_noise(told)).count();
+        if seconds > 0 && noise + seconds == told.len() {
+            return;
+        }
+        if noise + seconds + may_be_seconds == told.len() {
             self.relay.may_go_down = Some(bytes.to_vec());
         } else {
             self.relay.down = Some(bytes.to_vec());
@@ -143,7 +159,10 @@ impl Ledger {
         let Some(at) = self.relay.open.iter().position(|open| Some(open) == id.as_ref()) else {
             return broken("I1-one-answer-each", frame.short(200));
         };
-        self.relay.open.swap_remove(at);
+        let id = self.relay.open.swap_remove(at);
+        if reason == "invalid_upstream_message" {
+            self.relay.paid.push(id);
+        }
         Ok(())
     }
 
