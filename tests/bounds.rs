@@ -468,6 +468,44 @@ fn lines_before_a_relayed_process() {
     assert_eq!(play.last_error(), (-32603, "overloaded".into()));
 }
 
+/// A server that asks for folders again and again keeps no request back for ever (E20).
+#[test]
+fn folders_are_digested_for_a_while() {
+    for (between, at_least) in [(0, 4), (50, 4), (130, 10)] {
+        let mut play = Play::ready(settings(|s| s.roots = vec!["/srv".into()]));
+        let end = play.now + 5_000;
+        let mut served = 0;
+        while play.now < end {
+            play.client(&call(served, &json!({})));
+            play.server(&json!({"id": "r", "method": "roots/list"}));
+            if let Some(sent) = play.up.iter().find(|sent| sent["method"] == "tools/call") {
+                let id = sent["id"].clone();
+                play.up.clear();
+                play.server(&json!({"id": id, "result": {"content": []}}));
+                served += 1;
+            }
+            play.wait(between.max(1));
+        }
+        assert!(served >= at_least, "{served} calls with {between} ms between the questions");
+    }
+}
+
+/// One question holds a request back for as long as it takes to look at the folders.
+#[test]
+fn folders_are_digested_first() {
+    let mut play = Play::ready(settings(|s| s.roots = vec!["/srv".into()]));
+    for _ in 0..20 {
+        play.wait(300);
+        play.up.clear();
+        play.server(&json!({"id": "r", "method": "roots/list"}));
+        play.client(&call(1, &json!({})));
+        play.wait(99);
+        assert_eq!(play.up.len(), 1, "the answer alone");
+        play.wait(1);
+        play.server(&json!({"id": play.up[1]["id"], "result": {"content": []}}));
+    }
+}
+
 /// Every bound has its test here and its row in the page on limits.
 #[test]
 fn complete() {

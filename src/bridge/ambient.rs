@@ -9,7 +9,11 @@ use crate::message::wire::Id;
 
 /// A server digests folders after it has read them: a request sent in the same moment still runs
 /// with the old ones (E20).
-pub(super) const DIGEST_MS: u64 = 100;
+const DIGEST_MS: u64 = 100;
+
+/// A server that asks for them again and again is waited for no longer: requests must go up some
+/// day.
+const DIGEST_LONGEST_MS: u64 = 1000;
 
 /// A list that has not finished this long after a question is taken to wait for it (E20).
 const BLOCKED_MS: u64 = 1000;
@@ -28,8 +32,11 @@ pub(super) struct Ambient {
     /// The server's ids of its open `roots/list`; one answer goes to all of them.
     roots: Vec<(Id, QuestionId)>,
     until: Time,
-    /// Until when requests are kept back after folders were told (E20).
+    /// Until when requests are kept back after folders were told (E20), and since when.
     pub(super) digesting: Time,
+    digesting_since: Time,
+    /// None could go up since then.
+    owes_turn: bool,
     suspects: Vec<Suspect>,
 }
 
@@ -40,6 +47,22 @@ impl Ambient {
             self.until = until;
         }
         self.roots.push((id, question));
+    }
+
+    /// The server was told its folders, or that there are none, and needs a moment to look at them.
+    /// A request that `waits` and was kept back for the longest time has its turn before the next.
+    pub(super) fn digest(&mut self, now: Time, waits: bool) {
+        if self.digesting <= now && !(self.owes_turn && waits) {
+            self.digesting_since = now;
+        }
+        self.owes_turn = true;
+        let longest = self.digesting_since.after(DIGEST_LONGEST_MS);
+        self.digesting = now.after(DIGEST_MS).min(longest);
+    }
+
+    /// Whatever could go up went up.
+    pub(super) fn had_turn(&mut self, now: Time) {
+        self.owes_turn &= self.digesting > now;
     }
 
     /// Is a folders question open?

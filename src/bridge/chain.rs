@@ -199,6 +199,11 @@ impl Chain {
         matches!(self.state, State::Active(_, Doing::Waiting { .. }))
     }
 
+    /// Is its request to be sent, as soon as it may be?
+    pub(super) fn is_unsent(&self) -> bool {
+        matches!(self.state, State::Active(_, Doing::Waiting { .. } | Doing::Leveling { .. }))
+    }
+
     pub(super) fn is_running(&self) -> bool {
         matches!(self.state, State::Active(_, Doing::Running { .. }))
     }

@@ -21,6 +21,7 @@ impl Bridge {
         }
         self.wake_waiting_lists();
         self.pump();
+        self.ambient.had_turn(self.now);
     }
 
     /// The earliest of all deadlines.

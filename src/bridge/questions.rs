@@ -2,7 +2,6 @@
 //! another (E).
 
 use super::Bridge;
-use super::ambient::DIGEST_MS;
 use super::chain::{Chain, Doing, Owner, Question, Source, State, Window};
 use super::event::Level;
 use super::ids::{ChainId, QuestionId};
@@ -130,9 +129,10 @@ impl Bridge {
     }
 
     /// A server that has been told its folders needs a moment to look at them (E20).
-    fn note_digestion(&mut self, kind: Kind) {
+    pub(super) fn note_digestion(&mut self, kind: Kind) {
         if kind == Kind::Roots {
-            self.ambient.digesting = self.now.after(DIGEST_MS);
+            let waits = self.chains.all.values().any(Chain::is_unsent);
+            self.ambient.digest(self.now, waits);
         }
     }
 

@@ -14,6 +14,9 @@ use super::{Check, Ledger, ensure};
 pub(super) const PATIENCE_MS: u64 = 1000;
 /// A server digests folders that long (E20).
 const DIGEST_MS: u64 = 100;
+
+/// And that long where it is told them again and again.
+const DIGEST_LONGEST_MS: u64 = 1000;
 /// A log level is waited for that long (F15).
 const LEVEL_MS: u64 = 2000;
 /// Levels told one after the other without a request between them: more is a circle.
@@ -51,13 +54,29 @@ impl Ledger {
         self.session.level_asked.values().filter(fresh).count()
     }
 
+    /// The server was told folders: it digests them, and goes on digesting where it did not have to
+    /// be sent anything meanwhile.
+    pub(super) fn digests(&mut self) {
+        let is_over = self.digests_until().is_none_or(|end| end <= self.now);
+        let was_over = self.digests_until().is_none_or(|end| end <= self.before);
+        if is_over && (was_over || self.waiting() == 0) {
+            self.folders_since = self.now;
+        }
+        self.folders_told = Some(self.now);
+    }
+
+    fn digests_until(&self) -> Option<u64> {
+        let longest = self.folders_since + DIGEST_LONGEST_MS;
+        self.folders_told.map(|at| (at + DIGEST_MS).min(longest))
+    }
+
     pub(super) fn is_digesting(&self) -> bool {
-        self.folders_told.is_some_and(|at| at + DIGEST_MS > self.now)
+        self.digests_until().is_some_and(|end| end > self.now)
     }
 
     /// Did it still digest when it was last looked at?
     fn was_digesting(&self) -> bool {
-        self.folders_told.is_some_and(|at| at + DIGEST_MS >= self.before)
+        self.digests_until().is_some_and(|end| end >= self.before)
     }
 
     /// May a whole request go up now?

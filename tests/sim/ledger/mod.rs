@@ -137,6 +137,8 @@ pub(crate) struct Ledger {
     sent: u64,
     /// When `roots/list` was last answered (E20).
     folders_told: Option<u64>,
+    /// The first time of those that follow upon each other.
+    folders_since: u64,
     held_until: Option<u64>,
     /// Whether one of the folders questions is held, and so until when, cannot be known.
     are_folders_unsure: bool,
@@ -176,6 +178,7 @@ impl Ledger {
             given: BTreeMap::new(),
             sent: 0,
             folders_told: None,
+            folders_since: 0,
             held_until: None,
             are_folders_unsure: false,
             told: told::Said::default(),

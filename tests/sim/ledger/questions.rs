@@ -294,7 +294,7 @@ impl Ledger {
             None => self.check_refusal(at, frame)?,
         }
         if kind == Kind::Roots {
-            self.folders_told = Some(self.now);
+            self.digests();
         }
         self.settle(at, State::Answered);
         Ok(())
