@@ -468,6 +468,35 @@ fn lines_before_a_relayed_process() {
     assert_eq!(play.last_error(), (-32603, "overloaded".into()));
 }
 
+/// The names of URLs to visit are kept for as long as their call is (E28).
+#[test]
+fn least_kept_for_visits() {
+    let mut play = Play::ready(settings(|s| s.limits.buffer_bytes = 1));
+    let can = json!({"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"url": {}}}});
+    for id in 0..4 {
+        play.up.clear();
+        play.client(&request(id, "tools/call", json!({"name": "t"}), &can));
+        let name = id.to_string().repeat(bounds::LEAST_KEPT / 3);
+        let visit = json!({"elicitationId": name, "url": "http://x/", "message": "m"});
+        let error = json!({"code": -32042, "message": "m", "data": {"elicitations": [visit]}});
+        play.server(&json!({"id": play.up[0]["id"], "error": error}));
+    }
+    assert_eq!(play.said, ["too many questions are open; the oldest call is given up"; 2]);
+}
+
+/// Where the members of a request stand is kept with it, and may be more than the request.
+#[test]
+fn many_members_count() {
+    let mut play = Play::ready(Settings::default());
+    play.client(&call(0, &json!({})));
+    let mut many = call(1, &json!({}));
+    for number in 0..1_000 {
+        many["params"][number.to_string()] = 0.into();
+    }
+    play.client(&many);
+    assert!(play.bridge.kept_bytes() > 32 * 1_000, "{}", play.bridge.kept_bytes());
+}
+
 /// A server that asks for folders again and again keeps no request back for ever (E20).
 #[test]
 fn folders_are_digested_for_a_while() {

@@ -186,13 +186,16 @@ impl Chain {
         }
     }
 
-    /// Bytes it keeps: of its request, its questions, and an outcome that nobody was told yet.
+    /// Bytes it keeps: of its request, its questions, the names of its visits, and an outcome that
+    /// nobody was told yet.
     fn size(&self) -> usize {
         let outcome = match &self.state {
             State::Parked { outcome: Some(outcome), .. } => outcome.len(),
             State::Parked { outcome: None, .. } | State::Active(..) => 0,
         };
-        self.request.size() + outcome + self.questions.iter().map(Question::size).sum::<usize>()
+        let questions = self.questions.iter().map(Question::size).sum::<usize>();
+        let visits = self.visits.iter().map(|visit| visit.id.len()).sum::<usize>();
+        self.request.size() + outcome + questions + visits
     }
 
     pub(super) fn is_waiting(&self) -> bool {

@@ -77,9 +77,9 @@ impl Request {
         self.method.is_mrtr() && self.params().get("requestState").is_some()
     }
 
-    /// Bytes it keeps.
+    /// Bytes it keeps: its line, and where its members stand, which may be more.
     pub(super) fn size(&self) -> usize {
-        self.line.len()
+        self.line.len() + self.params.size() + self.meta.size()
     }
 }
 

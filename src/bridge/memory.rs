@@ -40,7 +40,7 @@ impl Memory {
         most: usize,
     ) {
         self.drop_where(|list| list.method == method && &*list.cursor == cursor);
-        let weight = answer.weight();
+        let weight = answer.weight() + cursor.len();
         if weight > most {
             return;
         }
@@ -120,9 +120,19 @@ mod tests {
         }
         assert_eq!(memory.lists.len(), MOST_LISTS);
         assert_eq!(memory.recall(Method::ToolsList, "199").as_deref(), Some("x"));
-        memory.remember(Method::ToolsList, "", answer("long"), 20);
-        assert_eq!((memory.lists.len(), memory.bytes()), (2, 19));
-        memory.remember(Method::ToolsList, "", answer("nearly twice as long"), 20);
+        memory.remember(Method::ToolsList, "", answer("long"), 22);
+        assert_eq!((memory.lists.len(), memory.bytes()), (2, 22));
+        memory.remember(Method::ToolsList, "", answer("nearly twice as long"), 22);
         assert!(!memory.knows(Method::ToolsList, ""), "it would be all there is");
+    }
+
+    /// A cursor may be as long as a line.
+    #[test]
+    fn cursors_count() {
+        let mut memory = Memory::default();
+        for cursor in ["a", "b", "c"] {
+            memory.remember(Method::ToolsList, &cursor.repeat(30), answer("x"), 99);
+        }
+        assert_eq!((memory.lists.len(), memory.bytes()), (2, 76));
     }
 }

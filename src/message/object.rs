@@ -202,6 +202,12 @@ impl Spans {
         }
     }
 
+    /// Bytes that the places take.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of_val(self.places.as_slice())
+    }
+
     /// The object again; `text` is the one it was parsed from.
     #[must_use]
     pub fn read<'a>(&self, text: &'a str) -> Object<'a> {
