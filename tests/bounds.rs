@@ -497,6 +497,28 @@ fn many_members_count() {
     assert!(play.bridge.kept_bytes() > 32 * 1_000, "{}", play.bridge.kept_bytes());
 }
 
+/// What comes down to many, or goes up for many questions, is there once.
+#[test]
+fn one_text_for_many_is_not_copied() {
+    let mut play = Play::ready(settings(|s| s.limits.buffer_bytes = 1 << 30));
+    let much = "m".repeat(1 << 20);
+    play.client(&request("l", "tools/list", json!({}), &json!({})));
+    let tools = [json!({"name": much, "inputSchema": {"type": "object"}})];
+    play.server(&json!({"id": play.up[0]["id"], "result": {"tools": tools}}));
+    play.client(&call(0, &json!({})));
+    for id in 1..9 {
+        play.client(&request(id, "tools/list", json!({}), &json!({})));
+        let filter = json!({"notifications": {"toolsListChanged": true}});
+        play.client(&request(100 + id, "subscriptions/listen", filter, &json!({})));
+    }
+    play.own_bytes = 0;
+    play.wait(1_100);
+    let changed = json!({"method": "notifications/tools/list_changed", "params": {"x": much}});
+    play.server(&changed);
+    assert_eq!(play.down.len(), 1 + 8 + 8 + 8);
+    assert!(play.own_bytes < 10_000, "{}", play.own_bytes);
+}
+
 /// A server that asks for folders again and again keeps no request back for ever (E20).
 #[test]
 fn folders_are_digested_for_a_while() {

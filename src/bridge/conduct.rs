@@ -130,9 +130,10 @@ impl Bridge {
             }
             State::Active(leg, _) => {
                 out.push_str(wire::END);
-                let frame = out.finish();
+                let mut frame = out.finish();
                 if let (true, Some(cursor)) = (is_result, chain.request.page()) {
                     let most = self.settings.limits.kept_bytes();
+                    frame = frame.shared();
                     let answer = (frame.clone(), head);
                     self.memory.remember(chain.request.method, cursor, answer, most);
                 }

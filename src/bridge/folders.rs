@@ -3,10 +3,13 @@
 
 use super::Bridge;
 use super::chain::{Chain, Source};
+use super::event::Frame;
 use super::ids::ChainId;
 use crate::bounds::MOST_ROUNDS;
 use crate::message::capabilities::Capabilities;
 use crate::message::questions::{Asked, Kind};
+use crate::message::splice::Common;
+use crate::message::wire;
 
 impl Bridge {
     /// Asks a call's client for folders before the call goes up, where the server waits for them.
@@ -58,9 +61,13 @@ impl Bridge {
 
     /// The first client that named its folders names them for all (E20).
     pub(super) fn pass_roots(&mut self, answer: &str) {
+        let answer = Common::new(answer.to_owned());
         for server_id in self.ambient.take_roots() {
-            self.pass_reply(&server_id, Kind::Roots, answer);
+            let mut head = String::new();
+            wire::response_head(&mut head, Some(server_id.text()));
+            self.tell_server(Frame::around(head, &answer, wire::END));
         }
+        self.note_digestion(Kind::Roots);
         self.close_ambient();
     }
 

@@ -5,7 +5,6 @@
 use super::event::Frame;
 use crate::bounds::MOST_LISTS;
 use crate::message::vocabulary::Method;
-use crate::message::wire;
 use std::collections::VecDeque;
 
 /// A list that has waited this long for a busy lane is answered from here (D6).
@@ -57,12 +56,10 @@ impl Memory {
         self.find(method, cursor).is_some()
     }
 
-    /// `"result":{...}` as it went down.
-    pub(super) fn recall(&self, method: Method, cursor: &str) -> Option<String> {
-        let list = self.find(method, cursor)?;
-        let mut outcome = list.answer.text_from(list.head);
-        outcome.truncate(outcome.len().saturating_sub(wire::END.len()));
-        Some(outcome)
+    /// The answer as it went down, behind the head of another. It is not copied: many may wait for it
+    /// at once.
+    pub(super) fn recall(&self, method: Method, cursor: &str, head: String) -> Option<Frame> {
+        self.find(method, cursor).map(|list| list.answer.behind(head, list.head))
     }
 
     fn find(&self, method: Method, cursor: &str) -> Option<&Remembered> {
@@ -99,6 +96,11 @@ impl Memory {
 mod tests {
     use super::*;
 
+    fn recall(memory: &Memory, cursor: &str) -> Option<String> {
+        let frame = memory.recall(Method::ToolsList, cursor, "new:".into())?;
+        Some(frame.text_from(0))
+    }
+
     /// Five bytes that differ for each asker, the outcome, and the end of a line.
     fn answer(outcome: &str) -> (Frame, usize) {
         (format!("head:{outcome}}}\n").into_bytes().into(), 5)
@@ -110,8 +112,8 @@ mod tests {
         memory.remember(Method::ToolsList, "", answer("a"), 99);
         memory.remember(Method::ToolsList, "\"\"", answer("b"), 99);
         memory.remember(Method::ToolsList, "", answer("c"), 99);
-        assert_eq!(memory.recall(Method::ToolsList, "").as_deref(), Some("c"));
-        assert_eq!(memory.recall(Method::ToolsList, "\"\"").as_deref(), Some("b"));
+        assert_eq!(recall(&memory, "").as_deref(), Some("new:c}\n"));
+        assert_eq!(recall(&memory, "\"\"").as_deref(), Some("new:b}\n"));
         assert!(!memory.knows(Method::PromptsList, ""));
         memory.forget(&[Method::ToolsList]);
         assert_eq!((memory.lists.len(), memory.bytes), (0, 0));
@@ -119,7 +121,7 @@ mod tests {
             memory.remember(Method::ToolsList, &n.to_string(), answer("x"), 9999);
         }
         assert_eq!(memory.lists.len(), MOST_LISTS);
-        assert_eq!(memory.recall(Method::ToolsList, "199").as_deref(), Some("x"));
+        assert_eq!(recall(&memory, "199").as_deref(), Some("new:x}\n"));
         memory.remember(Method::ToolsList, "", answer("long"), 22);
         assert_eq!((memory.lists.len(), memory.bytes()), (2, 22));
         memory.remember(Method::ToolsList, "", answer("nearly twice as long"), 22);

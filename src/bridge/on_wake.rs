@@ -2,11 +2,12 @@
 
 use super::Bridge;
 use super::chain::{Chain, Doing, State};
-use super::event::{Level, Time};
+use super::event::{Frame, Level, Time};
 use super::ids::ChainId;
 use super::memory::LIST_WAITS_MS;
 use super::upstream::Phase;
 use crate::message::refusal::Refusal;
+use crate::message::wire;
 
 impl Bridge {
     /// Acts on every deadline that has passed.
@@ -192,13 +193,20 @@ impl Bridge {
         let due: Vec<_> =
             self.list_deadlines().filter(|(_, at)| *at <= self.now).map(|(id, _)| id).collect();
         for id in due {
-            let Some(chain) = self.take_chain(id) else { continue };
-            let recalled = |cursor| self.memory.recall(chain.request.method, cursor);
-            let outcome = chain.request.page().and_then(recalled).unwrap_or_default();
-            if let Some(leg) = chain.into_leg() {
-                self.answer(leg, &outcome);
+            let Some(answer) = self.recalled(id) else { continue };
+            if let Some(leg) = self.take_chain(id).and_then(Chain::into_leg) {
+                self.front.leave(&leg.id);
+                self.tell_client(answer);
             }
         }
+    }
+
+    /// The list last seen, as an answer to this chain's leg (D6).
+    fn recalled(&self, id: ChainId) -> Option<Frame> {
+        let chain = self.chains.all.get(&id)?;
+        let mut head = String::new();
+        wire::response_head(&mut head, Some(chain.leg()?.id.text()));
+        self.memory.recall(chain.request.method, chain.request.page()?, head)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Streams on their way: opening, telling changes, closing, and living through a restart (G).
 
 use super::Bridge;
+use super::event::Frame;
 use super::front::{Held, Leg, Seat};
 use super::ids::ServerId;
 use super::listen::{OPENING_MS, Stage, Stream, Topic, Watch};
@@ -11,6 +12,7 @@ use crate::message::body::Body;
 use crate::message::discover::Offers;
 use crate::message::notes::{self, Filter};
 use crate::message::refusal::Refusal;
+use crate::message::splice::Common;
 use crate::message::vocabulary::key;
 use crate::message::wire::{self, Id};
 use crate::message::writer::{Writer, quoted};
@@ -108,16 +110,22 @@ impl Bridge {
             Body::Object(params) => Some(params),
             Body::Absent | Body::Null | Body::Other => None,
         };
+        if !self.listen.streams.values().any(|stream| stream.wants(topic)) {
+            return;
+        }
         let mut lines = Vec::new();
+        let mut head = String::new();
+        wire::notification_head(&mut head, topic.method());
+        head.push_str(&notes::change_for_all(params));
+        let (head, end) = (Common::new(head), [notes::CHANGE_END, wire::END].concat());
         for (id, stream) in self.listen.streams.iter_mut() {
             if !stream.wants(topic) {
                 continue;
             }
-            let text = notes::change(params, id.text());
             if stream.stage != Stage::Open || self.is_client_slow {
-                stream.keep(id, topic, text);
+                stream.keep(id, topic, notes::change(params, id.text()));
             } else {
-                lines.push(wire::notification(topic.method(), &text));
+                lines.push(Frame::around(String::new(), &head, &[id.text(), &end].concat()));
             }
         }
         for line in lines {

@@ -31,7 +31,7 @@ pub fn progress(token: &str, params: &Object<'_>) -> String {
     if let Some(message) = params.get("message").filter(|raw| is_string(raw)) {
         members.raw("message", message);
     }
-    write_meta(&mut members, params, None);
+    write_meta(&mut members, params);
     members.end();
     text
 }
@@ -48,7 +48,7 @@ pub fn log_message(params: &Object<'_>) -> Option<(u8, String)> {
         down.raw("logger", logger);
     }
     down.raw("data", params.get("data").unwrap_or("null"));
-    write_meta(&mut down, params, None);
+    write_meta(&mut down, params);
     down.end();
     Some((severity, out))
 }
@@ -56,6 +56,15 @@ pub fn log_message(params: &Object<'_>) -> Option<(u8, String)> {
 /// The parameters of a change notification for one stream (G8, G15).
 #[must_use]
 pub fn change(params: Option<&Object<'_>>, stream: &str) -> String {
+    change_for_all(params) + stream + CHANGE_END
+}
+
+/// The end of such parameters, behind the stream.
+pub const CHANGE_END: &str = "}}";
+
+/// The same for whatever stream: what stands before it.
+#[must_use]
+pub fn change_for_all(params: Option<&Object<'_>>) -> String {
     let empty = Object::default();
     let params = params.unwrap_or(&empty);
     let mut out = String::new();
@@ -63,23 +72,24 @@ pub fn change(params: Option<&Object<'_>>, stream: &str) -> String {
     for (name, value) in params.iter().filter(|(name, _)| !is_key(name, "_meta")) {
         down.copy(name, value);
     }
-    write_meta(&mut down, params, Some(stream));
-    down.end();
+    let meta = params.object("_meta").unwrap_or_default();
+    let mut members = Writer::new(down.open("_meta"));
+    for (name, value) in kept_meta(&meta) {
+        members.copy(name, value);
+    }
+    members.open(key::SUBSCRIPTION_ID);
     out
 }
 
-fn write_meta(down: &mut Writer<'_>, params: &Object<'_>, stream: Option<&str>) {
+fn write_meta(down: &mut Writer<'_>, params: &Object<'_>) {
     let meta = params.object("_meta").unwrap_or_default();
     let kept = kept_meta(&meta);
-    if kept.is_empty() && stream.is_none() {
+    if kept.is_empty() {
         return;
     }
     let mut members = Writer::new(down.open("_meta"));
     for (name, value) in kept {
         members.copy(name, value);
-    }
-    if let Some(stream) = stream {
-        members.raw(key::SUBSCRIPTION_ID, stream);
     }
     members.end();
 }

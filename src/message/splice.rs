@@ -5,13 +5,14 @@
 //!   └───────────────────── own ─────────────────────────────┘└── of the line ──┘└───── own ──────┘
 //! ```
 //! Fresh memory costs more than copying into it, and a body of megabytes would be there twice. The
-//! same goes for a large text that was made for this one.
+//! same goes for a large text that was made for this one, or for this one and others.
 
 use super::value::lossy;
 use super::writer::Text;
 use std::borrow::Cow;
 use std::fmt;
 use std::iter;
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,6 +26,8 @@ pub enum Part {
     Own(Vec<u8>),
     /// Bytes of a line that others may use as well.
     Shared(Arc<String>, Range<usize>),
+    /// Bytes that were made for several lines.
+    Made(Arc<Vec<u8>>, Range<usize>),
 }
 
 impl Part {
@@ -34,7 +37,41 @@ impl Part {
         match self {
             Part::Own(bytes) => bytes,
             Part::Shared(line, range) => line.as_bytes().get(range.clone()).unwrap_or_default(),
+            Part::Made(bytes, range) => bytes.get(range.clone()).unwrap_or_default(),
         }
+    }
+
+    /// Gives large bytes of its own into common use: what is cloned from it then is not there twice.
+    fn share(&mut self) {
+        if let Part::Own(bytes) = self
+            && bytes.len() >= LARGE
+        {
+            let whole = 0..bytes.len();
+            *self = Part::Made(Arc::new(mem::take(bytes)), whole);
+        }
+    }
+
+    /// What is left of it behind its first bytes.
+    fn skip(&self, count: usize) -> Self {
+        let later = |range: &Range<usize>| (range.start + count).min(range.end)..range.end;
+        match self {
+            Part::Own(bytes) => Part::Own(bytes.get(count..).unwrap_or_default().to_vec()),
+            Part::Shared(line, range) => Part::Shared(Arc::clone(line), later(range)),
+            Part::Made(bytes, range) => Part::Made(Arc::clone(bytes), later(range)),
+        }
+    }
+}
+
+/// A text that is part of several lines.
+pub struct Common(Part);
+
+impl Common {
+    /// Takes it; a small one is copied into each of them.
+    #[must_use]
+    pub fn new(text: String) -> Self {
+        let mut part = Part::Own(text.into_bytes());
+        part.share();
+        Common(part)
     }
 }
 
@@ -47,6 +84,43 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// A line with a text in it that others have as well.
+    #[must_use]
+    pub fn around(head: String, common: &Common, end: &str) -> Self {
+        let mut frame = Frame::from(head.into_bytes());
+        match &common.0 {
+            Part::Own(bytes) => frame.own.extend([bytes, end.as_bytes()].concat()),
+            part @ (Part::Shared(..) | Part::Made(..)) => {
+                frame.more.extend([part.clone(), Part::Own(end.as_bytes().to_vec())]);
+            }
+        }
+        frame
+    }
+
+    /// Gives its large parts into common use, for clones and what [`Frame::behind`] makes.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        let is_reply = self.is_reply;
+        let parts = self.into_parts().map(|mut part| {
+            part.share();
+            part
+        });
+        Frame { own: Vec::new(), more: parts.collect(), is_reply }
+    }
+
+    /// What follows the first `start` bytes, behind another head.
+    #[must_use]
+    pub fn behind(&self, head: String, start: usize) -> Self {
+        let mut left = start.saturating_sub(self.own.len());
+        let mut frame = Frame::from(head.into_bytes());
+        frame.own.extend(self.own.get(start..).unwrap_or_default());
+        for part in &self.more {
+            frame.more.push(part.skip(left));
+            left = left.saturating_sub(part.bytes().len());
+        }
+        frame
+    }
+
     /// All of it in one piece.
     #[must_use]
     pub fn bytes(&self) -> Cow<'_, [u8]> {
@@ -82,6 +156,7 @@ impl Frame {
                 0
             }
             Part::Shared(line, _) => line.len(),
+            Part::Made(bytes, _) => bytes.len(),
         });
         self.own.len() + parts.sum::<usize>()
     }
@@ -235,6 +310,30 @@ mod tests {
         assert_eq!((frame.more.len(), shared(&frame)), (4, 2));
         assert_eq!(whole(&frame), format!("head {text}"));
         assert_eq!(frame.len(), text.len() + 5);
+    }
+
+    #[test]
+    fn what_others_have_as_well_is_there_once() {
+        let large = "a".repeat(LARGE);
+        let source = Arc::new(large.clone());
+        let mut out = Spliced::over(&source);
+        out.push_str("one ");
+        out.push_str(&source);
+        for frame in [out.finish(), Frame::from(format!("one {large}").into_bytes())] {
+            let frame = frame.shared();
+            let other = frame.behind("another ".into(), 4);
+            let own = |part: &Part| matches!(part, Part::Own(bytes) if bytes.len() >= LARGE);
+            assert!(!frame.more.iter().chain(&other.more).any(own));
+            assert_eq!(
+                (whole(&frame), whole(&other)),
+                (format!("one {large}"), format!("another {large}"))
+            );
+        }
+        for common in ["small", &large] {
+            let made = Frame::around("<".into(), &Common::new(common.into()), ">");
+            assert_eq!(whole(&made), format!("<{common}>"));
+            assert_eq!(made.own.len(), if common.len() < LARGE { 7 } else { 1 });
+        }
     }
 
     #[test]

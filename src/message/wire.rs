@@ -260,15 +260,24 @@ pub fn request(id: u64, method: &str, params: &str) -> Vec<u8> {
     out.into_bytes()
 }
 
+/// Starts a notification line of ours up to its parameters; the caller writes an object and [`END`].
+pub fn notification_head(out: &mut impl Text, method: &str) {
+    out.push_str(HEAD);
+    out.push_str(",\"method\":");
+    push_string(out, method);
+    out.push_str(",\"params\":");
+}
+
 /// A notification line of ours. `params` is an object, "" leaves it out.
 #[must_use]
 pub fn notification(method: &str, params: &str) -> Vec<u8> {
     let mut out = String::with_capacity(params.len() + method.len() + 64);
-    out.push_str(HEAD);
-    out.push_str(",\"method\":");
-    push_string(&mut out, method);
-    if !params.is_empty() {
-        out.push_str(",\"params\":");
+    if params.is_empty() {
+        out.push_str(HEAD);
+        out.push_str(",\"method\":");
+        push_string(&mut out, method);
+    } else {
+        notification_head(&mut out, method);
         out.push_str(params);
     }
     out.push_str(END);

@@ -1,6 +1,7 @@
 //! A bridge in memory, whose sides and clock a test plays by hand.
 
-use mcp_uplift::bridge::{Bridge, Effect, Event, Generation, Line, Settings, Time};
+use mcp_uplift::bridge::{Bridge, Effect, Event, Frame, Generation, Line, Settings, Time};
+use mcp_uplift::message::splice::Part;
 use serde_json::{Value, json};
 
 pub(crate) const G: Generation = Generation(1);
@@ -13,6 +14,8 @@ pub(crate) struct Play {
     /// How many of those only the server can be blamed for.
     pub(crate) replies: usize,
     pub(crate) down: Vec<Value>,
+    /// Bytes that were made for one line alone.
+    pub(crate) own_bytes: usize,
     pub(crate) said: Vec<String>,
 }
 
@@ -31,6 +34,7 @@ impl Play {
             up: Vec::new(),
             replies: 0,
             down: Vec::new(),
+            own_bytes: 0,
             said: Vec::new(),
         };
         play.drain();
@@ -69,9 +73,11 @@ impl Play {
                 Effect::ToServer(frame) => {
                     self.replies += usize::from(frame.is_reply());
                     self.up.push(serde_json::from_slice(&frame.bytes()).unwrap());
+                    self.own_bytes += own_bytes(frame);
                 }
                 Effect::ToClient(frame) => {
                     self.down.push(serde_json::from_slice(&frame.bytes()).unwrap());
+                    self.own_bytes += own_bytes(frame);
                 }
                 Effect::Say(_, text) => self.said.push(text),
                 Effect::StartServer(_) | Effect::StopServer(_) | Effect::Exit(_) => {}
@@ -114,6 +120,11 @@ impl Play {
         let reason = error["data"]["reason"].as_str().unwrap_or_default();
         (error["code"].as_i64().unwrap(), reason.to_owned())
     }
+}
+
+fn own_bytes(frame: Frame) -> usize {
+    let own = |part| if let Part::Own(bytes) = part { bytes.len() } else { 0 };
+    frame.into_parts().map(own).sum()
 }
 
 pub(crate) fn line(message: &Value) -> Line {
