@@ -130,7 +130,8 @@ impl Bridge {
             FromClient::NotJson(at) => return self.refuse_line(None, &Refusal::ParseError(at)),
             FromClient::Invalid(None) if text.trim_start().starts_with('[') => {
                 requests = requests_of_batch(&text);
-                let room = self.relay.as_ref().map(|relay| self.check_relay_room(relay));
+                let room =
+                    self.relay.as_ref().map(|relay| self.check_relay_room(relay, requests.len()));
                 if let (Some(Err(refusal)), false) = (room, requests.is_empty()) {
                     for id in requests {
                         self.refuse_line(Some(&id), &refusal);
@@ -173,14 +174,14 @@ impl Bridge {
         } else if has_claim(params) {
             Err(Refusal::LegacyConnection(relay.version.clone())) // I3
         } else {
-            self.check_relay_room(relay)
+            self.check_relay_room(relay, 1)
         }
     }
 
-    /// Is there room for one more line (R)?
-    fn check_relay_room(&self, relay: &Relay) -> Result<(), Refusal> {
+    /// Is there room for a line with so many requests (R)? A batch may have half a million.
+    fn check_relay_room(&self, relay: &Relay, requests: usize) -> Result<(), Refusal> {
         let limits = &self.settings.limits;
-        if relay.open.len() >= limits.in_flight {
+        if relay.open.len() + requests > limits.in_flight {
             Err(Refusal::Overloaded("--max-in-flight"))
         } else if relay.waiting_bytes() > limits.buffer_bytes {
             Err(Refusal::Overloaded("--max-buffer-bytes"))

@@ -64,7 +64,7 @@ impl Ledger {
                 }
                 if !is_single
                     && !ids.is_empty()
-                    && self.relay.open.len() >= self.settings.limits.in_flight
+                    && self.relay.open.len() + ids.len() > self.settings.limits.in_flight
                 {
                     ids.iter().for_each(|id| self.owe(Owed::error(Some(id), -32603)));
                     return;
