@@ -427,12 +427,10 @@ impl Column<'_> {
     /// Is there what is to be called?
     fn look_for_tools(&mut self) {
         let seen = &self.talk.seen;
-        let Some(list) = seen.tools().filter(|list| list.is_whole) else { return };
-        let names = list.names.as_deref().unwrap_or_default();
+        let Some(list) = seen.tools() else { return };
         let mut calls = self.options.wishes.calls.iter();
-        let Some(absent) = calls.find(|call| !names.contains(&known_as(&call.name))) else {
-            return;
-        };
+        let Some(absent) = calls.find(|call| lacks(list, call)) else { return };
+        let names = list.names.as_deref().unwrap_or_default();
         let shown = |name: &str| seen.shown(name).chars().take(SHOWN_NAME).collect::<String>();
         let first: Vec<_> = names.iter().take(SHOWN_NAMES).map(|name| shown(name)).collect();
         let rest = if names.len() > SHOWN_NAMES {
@@ -448,11 +446,7 @@ impl Column<'_> {
     /// Not those that are known to be absent.
     fn call_tools(&mut self) {
         for call in &self.options.wishes.calls {
-            let is_absent = |list: &Listing| {
-                list.is_whole
-                    && !list.names.iter().flatten().any(|name| *name == known_as(&call.name))
-            };
-            if self.talk.seen.tools().is_some_and(is_absent) {
+            if self.talk.seen.tools().is_some_and(|list| lacks(list, call)) {
                 continue;
             }
             let seen = if self.talk.start(None) { self.call(call) } else { None };
@@ -535,6 +529,12 @@ fn names_of(probe: &Probe, list: &List) -> Option<Vec<String>> {
         known_as(&item.string(list.name).unwrap_or_default())
     };
     Some(items.take(MOST_ITEMS + 1).map(name).collect())
+}
+
+/// Is the tool known not to be there? What stands behind the last page that was read, nobody knows.
+fn lacks(list: &Listing, call: &Call) -> bool {
+    let name = known_as(&call.name);
+    list.is_whole && !list.names.iter().flatten().any(|known| *known == name)
 }
 
 /// What stands for a name.
