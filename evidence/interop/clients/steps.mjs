@@ -101,7 +101,9 @@ async function perform(client, step) {
   }
 }
 
-const print = (entry) => process.stdout.write(JSON.stringify(entry) + '\n');
+// Waits until it is written: what `process.exit` finds unwritten, of megabytes the most, is lost.
+const print = (entry) =>
+  new Promise((written) => process.stdout.write(JSON.stringify(entry) + '\n', written));
 const asError = (e) => ({
   code: e?.code,
   message: String(e?.message ?? e),
@@ -115,9 +117,9 @@ export async function main(makeClient) {
   let client;
   try {
     client = await makeClient({ mode, command, args });
-    print({ step: 'connect', t0: started, t1: now(), value: true, events: [] });
+    await print({ step: 'connect', t0: started, t1: now(), value: true, events: [] });
   } catch (e) {
-    print({ step: 'connect', t0: started, t1: now(), error: asError(e), events: [] });
+    await print({ step: 'connect', t0: started, t1: now(), error: asError(e), events: [] });
     process.exit(1);
   }
   let timeouts = 0; // in a row; a blocked bridge would otherwise cost 13 s per step
@@ -136,11 +138,11 @@ export async function main(makeClient) {
     }
     timeouts = /timed out/i.test(entry.error?.message ?? '') ? timeouts + 1 : 0;
     await sleep(step.settleMs ?? 0);
-    print({ ...entry, t1: now(), events: state.events });
+    await print({ ...entry, t1: now(), events: state.events });
     await sleep(20); // keeps the steps apart in the recordings
   }
   const t0 = now();
   await client.close();
-  print({ step: 'close', t0, t1: now(), value: true, events: [] });
+  await print({ step: 'close', t0, t1: now(), value: true, events: [] });
   process.exit(0);
 }
