@@ -66,9 +66,12 @@ impl Request {
     /// The page of a list that it asks for, where it asks for nothing else (D6): the cursor as JSON
     /// text, "" for the first.
     pub(super) fn page(&self) -> Option<&str> {
+        if !self.method.is_list() {
+            return None; // all that wait are asked at each event: nothing is read in vain
+        }
         let params = self.params();
         let is_more = |name: &str| params::is_salient(name) && !is_key(name, "cursor");
-        let is_plain = self.method.is_list() && !params.iter().any(|(name, _)| is_more(name));
+        let is_plain = !params.iter().any(|(name, _)| is_more(name));
         is_plain.then(|| params.get("cursor").unwrap_or(""))
     }
 
