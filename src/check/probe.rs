@@ -32,7 +32,7 @@ const MOST_PAGES: usize = 20;
 /// page is read.
 const MOST_ITEMS: usize = 10_000;
 
-/// Bytes of an item's name above which its sum stands for it: names are compared and never shown.
+/// Bytes of an item's name above which its sum stands for it: enough to compare, and to tell some.
 const LONG_NAME: usize = 256;
 
 /// Names of tools, and letters of each, by which one that is not there is told from those that are.
